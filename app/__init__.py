@@ -1,0 +1,1 @@
+"""A mutating admission webhook that lets legacy GPU manifests run on Dynamic Resource Allocation."""

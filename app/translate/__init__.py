@@ -1,0 +1,27 @@
+"""The translation: what a legacy GPU request becomes on DRA. Pure: no I/O, clock, randomness, logging or globals."""
+
+from app.translate.decision import Claim, Decision, Note, Outcome, Role, Template
+from app.translate.facts import Device, DeviceClass, Facts, facts_from_objects
+from app.translate.policy import Policy, PolicyError
+from app.translate.reasons import Reason
+from app.translate.settings import TranslationSettings
+from app.translate.translate import translate, translate_update
+
+__all__ = [
+    "Claim",
+    "Decision",
+    "Device",
+    "DeviceClass",
+    "Facts",
+    "Note",
+    "Outcome",
+    "Policy",
+    "PolicyError",
+    "Reason",
+    "Role",
+    "Template",
+    "TranslationSettings",
+    "facts_from_objects",
+    "translate",
+    "translate_update",
+]
