@@ -5,7 +5,8 @@ from app.translate.facts import Device, DeviceClass, Facts, facts_from_objects
 from app.translate.policy import Policy, PolicyError
 from app.translate.reasons import Reason
 from app.translate.settings import TranslationSettings
-from app.translate.translate import translate, translate_update
+from app.translate.translate import translate
+from app.translate.update import translate_update
 
 __all__ = [
     "Claim",

@@ -64,9 +64,9 @@ class DeviceClass:
     extended_resource_name: str | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Facts:
-    """What is known of the cluster. The default knows nothing."""
+    """What is known of the cluster. The default knows nothing. Compared by identity, so that it can key a cache."""
 
     server_version: Version | None = None
     device_classes: Mapping[str, DeviceClass] | None = None
@@ -81,7 +81,7 @@ class Facts:
     """LimitRange objects whose namespace the pod belongs to (S72)."""
     resource_quotas: tuple[Mapping[str, JSON], ...] = ()
     """ResourceQuota objects whose namespace the pod belongs to (S73)."""
-    _by_kind: dict[tuple[str, str | None], tuple[Device, ...]] = field(default_factory=dict, compare=False, repr=False)
+    _by_kind: dict[tuple[str, str | None], tuple[Device, ...]] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
     def uuids(self) -> frozenset[str]:

@@ -32,9 +32,9 @@ class PolicyError(ValueError):
         super().__init__("\n".join(problems))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Policy:
-    """What :func:`app.translate.translate` needs besides the pod and the facts.
+    """What :func:`app.translate.translate` needs besides the pod and the facts. Compared by identity, to key caches.
 
     Raises:
         PolicyError: when made from settings that name a profile which does not exist or cannot serve.

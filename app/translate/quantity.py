@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 _GRAMMAR = re.compile(
-    r"(?P<sign>[+-]?)(?P<number>\d+(?:\.\d*)?|\.\d+)(?:(?P<suffix>[KMGTPE]i|[numkMGTPE])|[eE](?P<exponent>[+-]?\d+))?"
+    r"(?P<sign>[+-]?)(?P<number>[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:(?P<suffix>[KMGTPE]i|[numkMGTPE])|[eE](?P<exponent>[+-]?[0-9]+))?"
 )
 _SUFFIX = {
     None: Fraction(1),
@@ -23,7 +23,7 @@ _SUFFIX = {
     **{f"{letter}i": Fraction(1024 ** (i + 1)) for i, letter in enumerate("KMGTPE")},
 }
 _MAX_EXPONENT = 64
-"""An exponent beyond this is far outside 64 bits either way; bounding it keeps ``1e999999999`` from eating memory."""
+"""Clamping here keeps ``1e999999999`` from eating memory; both ends stay what they are, beyond 64 bits and a fraction."""
 _MAX_TEXT = 512
 """Longer texts are refused unread: the API server's own limit for a readable number is far below."""
 _DECIMAL_SUFFIXES = ("", "k", "M", "G", "T", "P", "E")
@@ -53,11 +53,9 @@ def parse(value: object) -> Fraction:
 @lru_cache(maxsize=4096)
 def _parse_text(text: str) -> Fraction:
     match = _GRAMMAR.fullmatch(text) if len(text) <= _MAX_TEXT else None
-    if match is None or not text.isascii():
+    if match is None:
         raise QuantityError(f"{shown(text)} is not a number")
-    exponent = int(match["exponent"] or 0)
-    if abs(exponent) > _MAX_EXPONENT:
-        raise QuantityError(f"{shown(text)} is far beyond 64 bits")
+    exponent = max(-_MAX_EXPONENT, min(_MAX_EXPONENT, int(match["exponent"] or 0)))
     number = Fraction(match["number"]) * _SUFFIX[match["suffix"]] * Fraction(10) ** exponent
     return -number if match["sign"] == "-" else number
 
