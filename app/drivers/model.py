@@ -46,7 +46,7 @@ class CapacityProfile(_Profile):
     memory: QualifiedName | None = None
     """Device memory in bytes."""
     cores: QualifiedName | None = None
-    """Compute share in percent, 0–100. Written into every request of a sharing device, also as 0 (S36)."""
+    """Compute share in percent, 0-100. Written into every request of a sharing device, also as 0 (S36)."""
     shares: QualifiedName | None = None
     """Number of shares of one device (NVIDIA consumable shares)."""
 
@@ -89,7 +89,7 @@ class DriverProfile(_Profile):
     shares: Annotated[int, Field(ge=2, le=1000)] | None = None
     """Shares of one card with ``sharing = "shares"`` while no ResourceSlice is known; needed for whole cards (S40)."""
     privileged: Literal["deny", "allow"]
-    """Privileged containers in a pod that gets devices: ``deny`` where limits are enforced inside the container (S8)."""
+    """Privileged containers beside devices: ``deny`` where limits are enforced inside the container (S8)."""
     modes: tuple[str, ...] = ()
     """Values of ``nvidia.com/vgpu-mode`` that whole cards of this driver serve (S52)."""
     prioritized_alternatives: bool = True

@@ -1,4 +1,4 @@
-"""What one container asks, in the words of the old system: the table S20–S35, MIG and shared names (S41–S45).
+"""What one container asks, in the words of the old system: the table S20-S35, MIG and shared names (S41-S45).
 
 Numbers only. Which driver serves an ask and how a claim says it is decided later, in
 :mod:`app.translate.requests`.
@@ -41,9 +41,9 @@ class Ask:
     memory_mib: int | None = None
     """Per device; None = whole, or a percentage."""
     percentage: int | None = None
-    """1–99; 100 is whole."""
+    """1-99; 100 is whole."""
     cores: int | None = None
-    """0–100 for cards, None for MIG devices and shares."""
+    """0-100 for cards, None for MIG devices and shares."""
     mig_profile: str | None = None
     """None with kind MIG: any profile."""
     limited: bool = False
@@ -86,45 +86,63 @@ def asks_of(one: Container, facts: Facts, policy: Policy) -> Asked:
     return asked
 
 
+@dataclass(frozen=True, slots=True)
+class _CardKeys:
+    """The values of one container's card keys; None = not written."""
+
+    count: int | None
+    memory: int | None
+    percentage: int | None
+    cores: int | None
+
+
 def _card(one: Container, policy: Policy, asked: Asked) -> None:
+    """Rows S20 to S34."""
     settings = policy.settings
     names = settings.resource_names
-    values = one.values
-    count, memory = values.get(names.count), values.get(names.memory)
-    percentage, cores = values.get(names.memory_percentage), values.get(names.cores)
-    ours = [k for k in (names.count, names.memory, names.memory_percentage, names.cores) if k in values]
-    if not ours:
+    by_name = (names.count, names.memory, names.memory_percentage, names.cores)
+    written = [name for name in by_name if name in one.values]
+    if not written:
         return
-    if count is None and settings.default_gpu_num == 0:
-        text = f"{ours[0]} without {names.count} stays: defaultGPUNum is 0 (container {one.name})"
-        asked.warnings.append(Note(Reason.NO_DEFAULT_COUNT, text, one.key_path(ours[0])))
+    keys = _CardKeys(*(one.values.get(name) for name in by_name))
+    if keys.count is None and settings.default_gpu_num == 0:
+        text = f"{written[0]} without {names.count} stays: defaultGPUNum is 0 (container {one.name})"
+        asked.warnings.append(Note(Reason.NO_DEFAULT_COUNT, text, one.key_path(written[0])))
         return
-    devices = settings.default_gpu_num if count is None else count
-    asked.converts.update({key: one.keys[key] for key in ours})
-    _refuse(one, devices, memory, percentage, policy, asked)
+    devices = settings.default_gpu_num if keys.count is None else keys.count
+    asked.converts.update({name: one.keys[name] for name in written})
+    _refuse(one, devices, keys, policy, asked)
     if asked.denials:
         return
-    if devices == 0:
-        if memory or percentage or cores:
-            text = f"memory or cores are asked for zero cards (container {one.name})"
-            asked.warnings.append(Note(Reason.MEMORY_FOR_ZERO_CARDS, text, one.key_path(names.count)))
-        return
-    if memory and percentage:
-        text = f"{names.memory} and {names.memory_percentage} are both given: {memory} MiB win (container {one.name})"
+    if devices > 0:
+        _warn_about_values(one, keys, policy, asked)
+        asked.asks.append(_card_ask(one, devices, keys, policy, asked))
+    elif keys.memory or keys.percentage or keys.cores:
+        text = f"memory or cores are asked for zero cards (container {one.name})"
+        asked.warnings.append(Note(Reason.MEMORY_FOR_ZERO_CARDS, text, one.key_path(names.count)))
+
+
+def _warn_about_values(one: Container, keys: _CardKeys, policy: Policy, asked: Asked) -> None:
+    names = policy.settings.resource_names
+    if keys.memory and keys.percentage:
+        both = f"{names.memory} and {names.memory_percentage} are both given"
+        text = f"{both}: {keys.memory} MiB win (container {one.name})"
         asked.warnings.append(Note(Reason.MEMORY_AND_PERCENTAGE, text, one.key_path(names.memory)))
-    if cores is not None and cores > _FULL:
+    if keys.cores is not None and keys.cores > _FULL:
         text = f"{names.cores} is above 100 and counts as 100 (container {one.name})"
         asked.warnings.append(Note(Reason.CORES_ABOVE_100, text, one.key_path(names.cores)))
-    rules = (("S33",) if count is None else ()) + (_rule(devices, memory, percentage, cores),)
-    mib = memory * settings.memory_factor if memory else (settings.default_memory if not percentage else 0)
-    share = None if mib or percentage in (None, 0, _FULL) else percentage
-    if cores is not None:
-        granted = min(cores, _FULL)
-    elif percentage == _FULL if percentage is not None else memory is None:
-        granted = _FULL
-    else:
-        granted = settings.default_cores
-    if granted == _FULL and (mib or share):
+
+
+def _card_ask(one: Container, devices: int, keys: _CardKeys, policy: Policy, asked: Asked) -> Ask:
+    """Memory and cores as the formula above the table in semantics section 4 gives them."""
+    settings = policy.settings
+    default = 0 if keys.percentage else settings.default_memory
+    mib = keys.memory * settings.memory_factor if keys.memory else default
+    share = keys.percentage if not mib and keys.percentage and keys.percentage < _FULL else None
+    cores = _cores(keys, settings.default_cores)
+    rules = [*(["S33"] if keys.count is None else []), _rule(devices, keys)]
+    if cores == _FULL and (mib or share):
+        rules.append("S30")
         if settings.exclusive_cores == "whole-card":
             mib, share = 0, None
             text = f"all cores take the whole card, as exclusiveCores asks (container {one.name})"
@@ -132,73 +150,78 @@ def _card(one: Container, policy: Policy, asked: Asked) -> None:
         else:
             text = f"all cores of a share: a neighbour with cores 0 may join the card (container {one.name})"
             asked.warnings.append(Note(Reason.FULL_CORES_SHARED, text, one.path))
-        rules = (*rules, "S30")
-    asked.asks.append(
-        Ask(
-            kind=Kind(settings.nvidia.count),
-            devices=devices,
-            memory_mib=mib or None,
-            percentage=share,
-            cores=granted,
-            limited=bool(mib or share or (cores is not None and 0 < cores < _FULL)),
-            cores_given=bool(cores),
-            rules=tuple(dict.fromkeys(rules)),
-        )
+    return Ask(
+        kind=Kind(settings.nvidia.count),
+        devices=devices,
+        memory_mib=mib or None,
+        percentage=share,
+        cores=cores,
+        limited=bool(mib or share or (keys.cores and keys.cores < _FULL)),
+        cores_given=bool(keys.cores),
+        rules=tuple(dict.fromkeys(rules)),
     )
 
 
-def _refuse(
-    one: Container, devices: int, memory: int | None, percentage: int | None, policy: Policy, asked: Asked
-) -> None:
+def _cores(keys: _CardKeys, default: int) -> int:
+    if keys.cores is not None:
+        return min(keys.cores, _FULL)
+    # Legacy looks at the percentage before the memory key, and at keys, not values: gpumem 0 is no whole-card request.
+    whole_card = keys.percentage == _FULL if keys.percentage is not None else keys.memory is None
+    return _FULL if whole_card else default
+
+
+def _refuse(one: Container, devices: int, keys: _CardKeys, policy: Policy, asked: Asked) -> None:
     settings = policy.settings
     names = settings.resource_names
-    if percentage is not None and percentage > _FULL:
-        text = f"{names.memory_percentage} is {percentage} in container {one.name}: write an integer from 0 to 100"
-        asked.denials.append(Note(Reason.PERCENTAGE_OUT_OF_RANGE, text, one.key_path(names.memory_percentage)))
+    if keys.percentage is not None and keys.percentage > _FULL:
+        name = names.memory_percentage
+        text = f"{name} is {keys.percentage} in container {one.name}: write an integer from 0 to 100"
+        asked.denials.append(Note(Reason.PERCENTAGE_OUT_OF_RANGE, text, one.key_path(name)))
     limit = min(settings.max_memory_mib, _INT32_MAX) // settings.memory_factor
-    if memory is not None and memory > limit:
-        mib = memory >> 20  # what the number would be, had it been bytes
+    if keys.memory is not None and keys.memory > limit:
+        mib = keys.memory >> 20  # what the number would be, had it been bytes
         what = f"write {mib}" if 1 <= mib <= limit else f"write at most {limit}"
         read = quantity.shown(one.limits[names.memory])
         text = f"{names.memory} is {read} in container {one.name}: the unit is MiB, {what}"
         asked.denials.append(Note(Reason.MEMORY_TOO_LARGE, text, one.key_path(names.memory)))
     if devices > MAX_DEVICES:
-        text = f"{names.count} is {devices} in container {one.name}: a claim allocates at most {MAX_DEVICES} devices"
-        asked.denials.append(Note(Reason.TOO_MANY_DEVICES, text, one.key_path(names.count)))
+        asked.denials.append(_too_many(one, names.count, devices))
 
 
-def _rule(devices: int, memory: int | None, percentage: int | None, cores: int | None) -> str:
-    """The row of the table in semantics §4 that the keys fall into."""
-    if memory and percentage:
-        return "S32" if percentage == _FULL else "S31"
-    if memory:
-        if cores is not None:
-            return "S30" if cores >= _FULL else "S29"
+def _too_many(one: Container, key: str, devices: int) -> Note:
+    text = f"{key} is {devices} in container {one.name}: a claim allocates at most {MAX_DEVICES} devices"
+    return Note(Reason.TOO_MANY_DEVICES, text, one.key_path(key))
+
+
+def _rule(devices: int, keys: _CardKeys) -> str:
+    """The row of the table in semantics section 4 that the keys fall into."""
+    if keys.memory and keys.percentage:
+        return "S32" if keys.percentage == _FULL else "S31"
+    if keys.memory:
+        if keys.cores is not None:
+            return "S30" if keys.cores >= _FULL else "S29"
         return "S22" if devices == 1 else "S23"
-    if percentage:
-        return "S25" if percentage == _FULL else "S24"
-    if cores is not None:
-        return "S27" if cores else "S28"
-    if memory == 0 or percentage == 0:
+    if keys.percentage:
+        return "S25" if keys.percentage == _FULL else "S24"
+    if keys.cores is not None:
+        return "S27" if keys.cores else "S28"
+    if keys.memory == 0 or keys.percentage == 0:
         return "S26"
     return "S20" if devices == 1 else "S21"
 
 
 def _shared(one: Container, key: str, match: Match, policy: Policy, asked: Asked) -> None:
+    """Replicas of time slicing: a share each, where a driver with shares is bound (S41)."""
     if policy.shared_profile is None:
         text = f"{key} stays: no driver with shares is bound (bindings.nvidia.shared), a card of its own is more"
         asked.warnings.append(Note(Reason.SHARED_UNBOUND, text, one.key_path(key)))
         return
-    asked.converts[key] = match
-    if one.values[key] > MAX_DEVICES:
-        text = f"{key} is {one.values[key]} in container {one.name}: a claim allocates at most {MAX_DEVICES} devices"
-        asked.denials.append(Note(Reason.TOO_MANY_DEVICES, text, one.key_path(key)))
-    elif one.values[key]:
-        ask = Ask(Kind.SHARE, one.values[key], mig_profile=match.mig_profile, from_count=False, rules=("S41",))
-        asked.asks.append(ask)
+    ask = Ask(Kind.SHARE, one.values[key], mig_profile=match.mig_profile, from_count=False, rules=("S41",))
+    _add(one, key, match, ask, asked)
 
 
 def _mig(one: Container, key: str, match: Match, facts: Facts, policy: Policy, asked: Asked) -> None:
+    """MIG devices by profile (S43), where a driver that has them is bound and installed (S46)."""
     profile = policy.mig_profile
     if profile is None or profile.mig is None:
         text = f"{key} stays: no driver for MIG devices is bound (bindings.nvidia.mig)"
@@ -208,10 +231,13 @@ def _mig(one: Container, key: str, match: Match, facts: Facts, policy: Policy, a
         text = f"{key} stays: this cluster has no DeviceClass {profile.mig.device_class}"
         asked.warnings.append(Note(Reason.MIG_UNBOUND, text, one.key_path(key)))
         return
+    ask = Ask(Kind.MIG, one.values[key], mig_profile=match.mig_profile, from_count=False, rules=("S43",))
+    _add(one, key, match, ask, asked)
+
+
+def _add(one: Container, key: str, match: Match, ask: Ask, asked: Asked) -> None:
     asked.converts[key] = match
-    if one.values[key] > MAX_DEVICES:
-        text = f"{key} is {one.values[key]} in container {one.name}: a claim allocates at most {MAX_DEVICES} devices"
-        asked.denials.append(Note(Reason.TOO_MANY_DEVICES, text, one.key_path(key)))
-    elif one.values[key]:
-        ask = Ask(Kind.MIG, one.values[key], mig_profile=match.mig_profile, from_count=False, rules=("S43",))
+    if ask.devices > MAX_DEVICES:
+        asked.denials.append(_too_many(one, key, ask.devices))
+    elif ask.devices:
         asked.asks.append(ask)

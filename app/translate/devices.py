@@ -17,7 +17,7 @@ from app.translate.asks import Ask, Kind
 from app.translate.facts import Device, Facts
 from app.translate.policy import Policy
 from app.translate.reasons import Reason
-from app.translate.selection import MODE, NO_SELECTION, Selection, accepts
+from app.translate.selection import MODE, Selection, accepts
 
 MAX_ALTERNATIVES = 8
 """FirstAvailableDeviceRequestMaxSize of resource.k8s.io (S38)."""
@@ -68,7 +68,9 @@ class Target:
 
     def known(self, facts: Facts) -> tuple[Device, ...]:
         """The devices of this kind in the facts; empty when none is known."""
-        return facts.devices_of(self.profile, self.profile.mig.type if self.mig and self.profile.mig else self.profile.type)
+        return facts.devices_of(
+            self.profile, self.profile.mig.type if self.mig and self.profile.mig else self.profile.type
+        )
 
     def sharing(self, facts: Facts) -> frozenset[Sharing]:
         """How these devices are handed out: what the slices show, or the profile while there are none."""
@@ -95,7 +97,8 @@ def resolve(ask: Ask, selection: Selection, facts: Facts, policy: Policy) -> Tar
     if facts.device_classes is not None and target.device_class not in facts.device_classes:
         raise CannotServeError(
             Reason.DEVICE_CLASS_MISSING,
-            f"this cluster has no DeviceClass {target.device_class}: install {target.profile.title} or change the binding",
+            f"this cluster has no DeviceClass {target.device_class}: "
+            f"install {target.profile.title} or change the binding",
         )
     return target
 
@@ -164,9 +167,10 @@ def mig_profiles_of_at_least(target: Target, mib: int, selection: Selection, fac
     smallest: dict[str, int] = {}
     for device in target.known(facts):
         profile, memory = _profile_of(target, device), device.memory_mib(target.profile)
-        if profile is not None and memory is not None and memory >= mib:
-            if accepts(selection, target.profile, device, mig=True) or selection is NO_SELECTION:
-                smallest[profile] = min(memory, smallest.get(profile, memory))
+        if profile is None or memory is None or memory < mib:
+            continue
+        if accepts(selection, target.profile, device, mig=True):
+            smallest[profile] = min(memory, smallest.get(profile, memory))
     return sorted(smallest, key=lambda p: (smallest[p], p))[:MAX_ALTERNATIVES]
 
 

@@ -87,9 +87,7 @@ class Facts:
     def uuids(self) -> frozenset[str]:
         """Every UUID that a device publishes, also those of MIG parents."""
         names = ("uuid", "parentUUID")
-        return frozenset(
-            str(d.attributes[n]) for d in self.devices or () for n in names if n in d.attributes
-        )
+        return frozenset(str(d.attributes[n]) for d in self.devices or () for n in names if n in d.attributes)
 
     def devices_of(self, profile: DriverProfile, device_type: str | None) -> tuple[Device, ...]:
         """Devices of a driver and kind (``type`` attribute); empty when none is known."""

@@ -1,4 +1,4 @@
-"""Which pods are candidates, and what the node name and privileged containers mean for them (S2–S4, S7, S8)."""
+"""Which pods are candidates, and what the node name and privileged containers mean for them (S2-S4, S7, S8)."""
 
 from __future__ import annotations
 

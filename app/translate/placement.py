@@ -6,13 +6,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from app.translate.asks import Ask
+from app.translate.claims import ClaimPlan
 from app.translate.containers import Container
 from app.translate.decision import Note, Role
 from app.translate.devices import smallest_card_mib
 from app.translate.facts import Facts
 from app.translate.policy import Policy
 from app.translate.reasons import Reason
-from app.translate.requests import ClaimPlan
 from app.translate.selection import Selection
 
 _NAME_LENGTH = 63
@@ -78,9 +78,7 @@ def place(
 
 
 def _size(plan: ClaimPlan) -> tuple[tuple[int, int, int], ...]:
-    return tuple(
-        (a.devices, a.memory_mib or (a.percentage or _NO_LIMIT), a.cores or 0) for a in plan.asks
-    )
+    return tuple((a.devices, a.memory_mib or (a.percentage or _NO_LIMIT), a.cores or 0) for a in plan.asks)
 
 
 def _covers(claim: ClaimPlan, wanted: ClaimPlan, selection: Selection, facts: Facts, policy: Policy) -> bool:

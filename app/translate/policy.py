@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
 
@@ -40,21 +40,23 @@ class Policy:
         PolicyError: when made from settings that name a profile which does not exist or cannot serve.
     """
 
-    settings: TranslationSettings = TranslationSettings()
+    settings: TranslationSettings = field(default_factory=TranslationSettings)
     profiles: Mapping[str, DriverProfile] | None = None
     """Driver profiles by name; None = the built-in ones."""
 
     def __post_init__(self) -> None:
         binding = self.settings.bindings.nvidia
         problems = []
-        for field, name in (("driver", binding.driver), ("mig", binding.mig), ("shared", binding.shared)):
-            path = f"bindings.nvidia.{field}"
+        for part, name in (("driver", binding.driver), ("mig", binding.mig), ("shared", binding.shared)):
+            path = f"bindings.nvidia.{part}"
             profile = None if name is None else self._profiles.get(name)
             if name is not None and profile is None:
-                problems.append(f"{path}: no driver profile is named {name!r}; there are: {', '.join(sorted(self._profiles))}")
-            elif profile is not None and field == "mig" and profile.mig is None:
+                problems.append(
+                    f"{path}: no driver profile is named {name!r}; there are: {', '.join(sorted(self._profiles))}"
+                )
+            elif profile is not None and part == "mig" and profile.mig is None:
                 problems.append(f"{path}: driver profile {name!r} has no MIG devices")
-            elif profile is not None and field == "shared" and profile.capacity.shares is None:
+            elif profile is not None and part == "shared" and profile.capacity.shares is None:
                 problems.append(f"{path}: driver profile {name!r} has no capacity shares")
         if self.settings.nvidia.count == "mig" and binding.mig is None:
             problems.append("nvidia.count: mig needs bindings.nvidia.mig")

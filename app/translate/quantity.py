@@ -13,7 +13,7 @@ from functools import lru_cache
 _GRAMMAR = re.compile(
     r"(?P<sign>[+-]?)(?P<number>[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:(?P<suffix>[KMGTPE]i|[numkMGTPE])|[eE](?P<exponent>[+-]?[0-9]+))?"
 )
-_SUFFIX = {
+_SUFFIX: dict[str | None, Fraction] = {
     None: Fraction(1),
     "n": Fraction(1, 10**9),
     "u": Fraction(1, 10**6),
@@ -23,7 +23,7 @@ _SUFFIX = {
     **{f"{letter}i": Fraction(1024 ** (i + 1)) for i, letter in enumerate("KMGTPE")},
 }
 _MAX_EXPONENT = 64
-"""Clamping here keeps ``1e999999999`` from eating memory; both ends stay what they are, beyond 64 bits and a fraction."""
+"""Clamping keeps ``1e999999999`` from eating memory; both ends stay what they are: beyond 64 bits, and a fraction."""
 _MAX_TEXT = 512
 """Longer texts are refused unread: the API server's own limit for a readable number is far below."""
 _DECIMAL_SUFFIXES = ("", "k", "M", "G", "T", "P", "E")

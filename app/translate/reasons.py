@@ -7,6 +7,7 @@ The word is the metric label, log field and JSON value; the sentence is the gene
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Self
 
 
 class Reason(StrEnum):
@@ -15,7 +16,7 @@ class Reason(StrEnum):
     rule: str
     sentence: str
 
-    def __new__(cls, word: str, rule: str, sentence: str) -> Reason:
+    def __new__(cls, word: str, rule: str, sentence: str) -> Self:
         """Members are plain strings (the word) that carry their rule and sentence."""
         member = str.__new__(cls, word)
         member._value_ = word

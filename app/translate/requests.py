@@ -1,43 +1,30 @@
-"""From asks to the device requests of one claim: CEL selectors, capacities, alternatives, constraints (S36–S53)."""
+"""From one ask to the requests of a claim: selectors, capacities, alternatives, constraints (S36-S53)."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 import re
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 from app.translate import cel
-from app.translate.asks import MAX_DEVICES, Ask, Kind
-from app.translate.decision import Template
+from app.translate.asks import Ask, Kind
 from app.translate.devices import (
     CannotServeError,
     Finding,
     Target,
-    describe,
     mig_profiles_of_at_least,
     numa_attribute,
-    resolve,
     variants,
 )
 from app.translate.facts import Facts
 from app.translate.policy import Policy
 from app.translate.reasons import Reason
-from app.translate.selection import NO_SELECTION, NUMA, Selection, selectors
+from app.translate.selection import NUMA, Selection, selectors
 
 _DISTINCT_CARDS = (1, 36)
 """First scheduler whose ``count: N`` gives N different shareable cards (kubernetes PR 133678, S37)."""
-_HASH_LENGTH = 10
-"""Hex digits of the content hash: 40 bits, enough for thousands of templates of one namespace."""
-_NAME_LENGTH = 63
-_GATES = {
-    "capacity": "DRAConsumableCapacity",
-    "distinctAttribute": "DRAConsumableCapacity",
-    "firstAvailable": "DRAPrioritizedList",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,113 +39,11 @@ class Row:
     rules: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ClaimPlan:
-    """The claim of one container and driver."""
-
-    target: Target
-    asks: tuple[Ask, ...]
-    spec: Mapping[str, Any]
-    slug: str
-    """The readable part of the template's name: what is asked, not how it is selected."""
-    digest: str
-    rows: tuple[Row, ...]
-    findings: tuple[Finding, ...]
-
-    def template(self, avoid: frozenset[str]) -> Template:
-        """The template with the first name that is free: ``slug-hash``, then hashes of the next attempts (S62)."""
-        attempt = 0
-        while True:
-            salted = self.digest if attempt == 0 else hashlib.sha256(f"{self.digest}/{attempt}".encode()).hexdigest()
-            name = f"{self.slug}-{salted[:_HASH_LENGTH]}"
-            if name not in avoid:
-                return Template(name, self.spec, describe(self.asks, self.target))
-            attempt += 1
-
-
-def is_named_after(template: str, slug: str) -> bool:
-    """Whether a template's name is one that :meth:`ClaimPlan.template` gives to this slug."""
-    tail = template.removeprefix(f"{slug}-")
-    return tail != template and re.fullmatch(rf"[0-9a-f]{{{_HASH_LENGTH}}}", tail) is not None
-
-
-@lru_cache(maxsize=4096)
-def plan_claims(
-    asks: tuple[Ask, ...], selection: Selection, facts: Facts, policy: Policy
-) -> tuple[tuple[ClaimPlan, ...], tuple[Finding, ...]]:
-    """The claims of one container, one per driver (S45, S61), and the findings that deny it."""
-    grouped: dict[str, list[tuple[Ask, Target]]] = {}
-    denials: list[Finding] = []
-    for ask in asks:
-        try:
-            target = resolve(ask, selection, facts, policy)
-        except CannotServeError as error:
-            denials.append(error.finding)
-        else:
-            grouped.setdefault(target.profile.driver, []).append((ask, target))
-    plans: list[ClaimPlan] = []
-    for pairs in grouped.values():
-        try:
-            plans.append(_plan(pairs, selection, facts, policy))
-        except CannotServeError as error:
-            denials.append(error.finding)
-    return tuple(plans), tuple(denials)
-
-
-def _plan(pairs: Sequence[tuple[Ask, Target]], selection: Selection, facts: Facts, policy: Policy) -> ClaimPlan:
-    target = pairs[0][1]
-    total = sum(ask.devices for ask, _ in pairs)
-    if total > MAX_DEVICES:
-        raise CannotServeError(
-            Reason.TOO_MANY_DEVICES, f"{total} devices of {target.profile.title}: a claim allocates at most {MAX_DEVICES}"
-        )
-    requests: list[dict[str, Any]] = []
-    constraints: list[dict[str, Any]] = []
-    rows: list[Row] = []
-    findings: list[Finding] = []
-    slugs: list[str] = []
-    for ask, one in pairs:
-        taken = {request["name"] for request in requests}
-        builder = _RequestBuilder(ask, one, selection if ask.from_count else NO_SELECTION, facts, policy, taken)
-        builder.build(shares_claim=len(pairs) > 1)
-        requests += builder.requests
-        constraints += builder.constraints
-        rows.append(builder.row())
-        findings += builder.findings
-        slugs.append(builder.slug())
-    devices: dict[str, Any] = {"requests": requests}
-    if constraints:
-        devices["constraints"] = constraints
-    spec = {"devices": devices}
-    _refuse_dropped(spec, target, facts)
-    picked = ("picked",) if selection.chooses and any(ask.from_count for ask, _ in pairs) else ()
-    slug = "-".join((*slugs, *picked))[: _NAME_LENGTH - _HASH_LENGTH - 1].rstrip("-")
-    digest = hashlib.sha256(json.dumps(spec, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
-    return ClaimPlan(target, tuple(a for a, _ in pairs), spec, slug, digest, tuple(rows), tuple(dict.fromkeys(findings)))
-
-
-def _refuse_dropped(spec: Mapping[str, Any], target: Target, facts: Facts) -> None:
-    """Never send what the API server drops: a claim without its capacity is a request for a whole card."""
-    if not facts.dropped_fields:
-        return
-    text = json.dumps(spec)
-    needed = [name for name in _GATES if f'"{name}"' in text]
-    if not target.mig and target.profile.sharing != "exclusive":
-        needed.insert(0, "capacity")  # such slices lose their shareable mark the same way and look exclusive
-    for name in needed:
-        if name in facts.dropped_fields:
-            raise CannotServeError(
-                Reason.FEATURE_GATE_OFF,
-                f"the API server drops {name} from claims: switch on the feature gate {_GATES[name]} "
-                f"(on by default from Kubernetes 1.36) on the API server and the scheduler",
-            )
-
-
-class _RequestBuilder:
+class RequestBuilder:
     """Builds the requests of one ask. A class, because six small steps share five inputs."""
 
     def __init__(
-        self, ask: Ask, target: Target, selection: Selection, facts: Facts, policy: Policy, taken: Set[str]
+        self, ask: Ask, target: Target, selection: Selection, facts: Facts, policy: Policy, taken: AbstractSet[str]
     ) -> None:
         self.ask, self.target, self.facts, self.policy = ask, target, facts, policy
         self.selection = selection
@@ -227,7 +112,7 @@ class _RequestBuilder:
         version = self.policy.scheduler_version or self.facts.server_version
         return version is not None and version < _DISTINCT_CARDS
 
-    def _free_name(self, taken: Set[str]) -> str:
+    def _free_name(self, taken: AbstractSet[str]) -> str:
         """A request name that no other request of the claim has (two keys may mean one profile through an alias)."""
         base = "mig" if self.target.mig else "share" if self.ask.kind is Kind.SHARE else "gpu"
         if self.ask.mig_profile is not None:
@@ -293,7 +178,9 @@ class _RequestBuilder:
             return {name: str(self.ask.cores or 0)}
         if self.ask.cores_given and self.ask.kind is not Kind.SHARE:
             self.rules.append("S40")
-            text = f"{self.target.profile.title} has no cores: {self.policy.settings.resource_names.cores} has no effect"
+            text = (
+                f"{self.target.profile.title} has no cores: {self.policy.settings.resource_names.cores} has no effect"
+            )
             self.findings.append((Reason.CORES_UNSUPPORTED, text))
         return {}
 

@@ -1,4 +1,4 @@
-"""The annotations that choose cards: UUIDs, product types, vgpu-mode, NUMA (S50–S53)."""
+"""The annotations that choose cards: UUIDs, product types, vgpu-mode, NUMA (S50-S53)."""
 
 from __future__ import annotations
 
@@ -57,42 +57,44 @@ def read_selection(annotations: Mapping[str, object]) -> tuple[Selection, list[N
     """The selection of a pod, with warnings about what is written (facts are not looked at)."""
     if not any(name in annotations for name in ANNOTATIONS):
         return NO_SELECTION, []
-    warnings: list[Note] = []
     texts = {name: str(annotations.get(name) or "").strip() for name in ANNOTATIONS}
-    for name in (USE_UUID, NOT_UUID, USE_TYPE, NOT_TYPE):
-        if _WIDE_COMMA in texts[name]:
-            text = f"{name} has a full-width comma, which separates nothing: write ,"
-            warnings.append(_note(Reason.WIDE_COMMA, text, name))
-    uuids = _list(texts[USE_UUID]), _list(texts[NOT_UUID])
-    types = _list(texts[USE_TYPE]), _list(texts[NOT_TYPE])
-    for name, listed in ((USE_UUID, uuids[0]), (NOT_UUID, uuids[1])):
-        warnings += [_uuid_form(name, one) for one in listed or () if not _CARD_UUID.fullmatch(one)]
-    for name, listed in ((USE_TYPE, types[0]), (NOT_TYPE, types[1])):
-        for one in listed or ():
-            if one.translate(_LOWER).startswith("nvidia-nvidia"):
-                text = f"{name} {quantity.shown(one)} matches no product: NVIDIA-NVIDIA is written by no current release"
-                warnings.append(_note(Reason.TYPE_DOUBLE_PREFIX, text, name))
-    allow, deny = uuids[0], uuids[1] or ()
+    lists = {name: _list(texts[name]) for name in (USE_UUID, NOT_UUID, USE_TYPE, NOT_TYPE)}
+    warnings = _about_lists(texts, lists)
+    allow, deny = lists[USE_UUID], lists[NOT_UUID] or ()
     if allow is not None:
         # Deny wins, and a name outside the allow list need not be denied: one short list says both.
         allow, deny = tuple(u for u in allow if u not in deny), ()
-    for name, listed in ((USE_UUID, allow), (USE_TYPE, types[0])):
+    for name, listed in ((USE_UUID, allow), (USE_TYPE, lists[USE_TYPE])):
         if listed == ():
             text = f"{name} allows no card: a list without a name, or all of it denied; the pod waits for ever"
             warnings.append(_note(Reason.ALLOWS_NOTHING, text, name))
     if MODE in annotations and not texts[MODE]:
         warnings.append(_note(Reason.VGPU_MODE_BLANK, f"{MODE} is blank and is no constraint", MODE))
-    return (
-        Selection(
-            uuid_allow=allow,
-            uuid_deny=deny,
-            type_allow=_lower(types[0]),
-            type_deny=_lower(types[1]) or (),
-            mode=texts[MODE] or None,
-            numa=texts[NUMA] in _TRUE,
-        ),
-        warnings,
+    selection = Selection(
+        uuid_allow=allow,
+        uuid_deny=deny,
+        type_allow=_lower(lists[USE_TYPE]),
+        type_deny=_lower(lists[NOT_TYPE]) or (),
+        mode=texts[MODE] or None,
+        numa=texts[NUMA] in _TRUE,
     )
+    return selection, warnings
+
+
+def _about_lists(texts: Mapping[str, str], lists: Mapping[str, tuple[str, ...] | None]) -> list[Note]:
+    """Warnings about single names of the four lists, as far as no facts are needed."""
+    warnings = []
+    for name, listed in lists.items():
+        if _WIDE_COMMA in texts[name]:
+            text = f"{name} has a full-width comma, which separates nothing: write ,"
+            warnings.append(_note(Reason.WIDE_COMMA, text, name))
+        for one in listed or ():
+            if name in (USE_UUID, NOT_UUID) and not _CARD_UUID.fullmatch(one):
+                warnings.append(_uuid_form(name, one))
+            elif name in (USE_TYPE, NOT_TYPE) and one.translate(_LOWER).startswith("nvidia-nvidia"):
+                text = f"{name} {quantity.shown(one)} matches nothing: no product is named NVIDIA-NVIDIA"
+                warnings.append(_note(Reason.TYPE_DOUBLE_PREFIX, text, name))
+    return warnings
 
 
 def selectors(selection: Selection, profile: DriverProfile, *, mig: bool) -> list[str]:
@@ -141,7 +143,9 @@ def compare_with_facts(selection: Selection, profile: DriverProfile, facts: Fact
             if _CARD_UUID.fullmatch(u) and u not in facts.uuids
         ]
     attribute = profile.attributes.product
-    products = sorted({str(d.attributes[attribute]) for d in known if attribute is not None and attribute in d.attributes})
+    products = sorted(
+        {str(d.attributes[attribute]) for d in known if attribute is not None and attribute in d.attributes}
+    )
     for name, types in ((USE_TYPE, selection.type_allow or ()), (NOT_TYPE, selection.type_deny)):
         for one in types:
             warnings += _type_facts(name, one, products)

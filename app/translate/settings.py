@@ -84,7 +84,7 @@ class NvidiaFamily(SettingsModel):
     """What the NVIDIA names mean at this site."""
 
     count: Literal["card", "mig", "share"] = "card"
-    """What a plain count asks: a card; any MIG device (device plugin strategy ``single``); a share (time-slicing) (S44)."""
+    """What a plain count asks: a card; any MIG device (plugin strategy ``single``); a share (time-slicing) (S44)."""
 
 
 class Schedulers(SettingsModel):

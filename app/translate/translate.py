@@ -11,7 +11,7 @@ is a mirror pod                                       untouched   mirror-pod    
 names a scheduler that does not allocate claims       untouched   foreign-scheduler        S4
 holds a value that the API server refuses             untouched   invalid-request          S6
 asks whole cards only, which stay with Kubernetes     untouched   native                   S67
-asks what no claim can say                            denied      (several, all of them)   S7–S53
+asks what no claim can say                            denied      (several, all of them)   S7-S53
 holds only keys that cannot be converted              untouched   keys-stay                S9
 had all its containers converted in an earlier round  untouched   already-converted        S5
 anything else                                         converted   converted                S64
@@ -21,25 +21,20 @@ anything else                                         converted   converted     
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
-from app.translate import additions, advice, gates, marks, quantity
-from app.translate.asks import Asked, asks_of
-from app.translate.containers import EMPTY, Container, check, items, mapping, read_containers
-from app.translate.decision import CONVERTED_LABEL, Claim, Decision, Note, Outcome, Template
+from app.translate import advice, gates
+from app.translate.containers import Container, check, mapping, read_containers
+from app.translate.conversion import Conversion, leave_keys
+from app.translate.decision import CONVERTED_LABEL, Decision, Note, Outcome
 from app.translate.facts import Facts
-from app.translate.patch import Patch
-from app.translate.placement import Use, place
+from app.translate.notes import short
 from app.translate.policy import Key, Policy
 from app.translate.reasons import Reason
-from app.translate.requests import ClaimPlan, is_named_after, plan_claims
-from app.translate.selection import ANNOTATIONS, NO_SELECTION, Selection, compare_with_facts, read_selection
+from app.translate.selection import ANNOTATIONS
 
 _NATIVE_SINCE = (1, 36)
 """First version that turns an extended resource into a claim by default (KEP-5004)."""
-_WARNING_LENGTH = 120
-"""The API asks webhooks to keep warnings below this."""
 
 
 def translate(pod: Mapping[str, Any], facts: Facts, policy: Policy, *, avoid: frozenset[str] = frozenset()) -> Decision:
@@ -60,16 +55,17 @@ def translate(pod: Mapping[str, Any], facts: Facts, policy: Policy, *, avoid: fr
         return _without_keys(pod, spec, containers, policy)
     staying_out = gates.stays_out(pod, policy)
     if staying_out is not None:
-        return Decision(Outcome.UNTOUCHED, (staying_out,), _short((staying_out,) if _warns(staying_out) else ()))
+        return Decision(Outcome.UNTOUCHED, (staying_out,), short((staying_out,) if _warns(staying_out) else ()))
     invalid, too_large = check(containers)
     if invalid:
         reasons = tuple(Note(Reason.INVALID_REQUEST, note.message, note.path) for note in invalid)
-        return Decision(Outcome.UNTOUCHED, reasons, _short(n for n in invalid if n.reason is not Reason.INVALID_REQUEST))
+        warnings = short(note for note in invalid if note.reason is not Reason.INVALID_REQUEST)
+        return Decision(Outcome.UNTOUCHED, reasons, warnings)
     if too_large:
         return Decision(Outcome.DENIED, tuple(too_large))
     if _is_native(pod, containers, facts, policy):
-        return _scheduler_only(pod, policy, Note(Reason.NATIVE, "Kubernetes itself makes the claim for whole cards"), ())
-    return _Conversion(pod, spec, containers, facts, policy, avoid).decide()
+        return leave_keys(pod, policy, Note(Reason.NATIVE, "Kubernetes itself makes the claim for whole cards"), ())
+    return Conversion(pod, spec, containers, facts, policy, avoid).decide()
 
 
 def _warns(note: Note) -> bool:
@@ -88,7 +84,7 @@ def _without_keys(
         if spec.get("schedulerName") == policy.settings.schedulers.legacy:
             text = f"schedulerName {spec['schedulerName']} stays, the webhook never sees this pod: remove it"
             warnings.append(Note(Reason.SCHEDULER_WITHOUT_KEYS, text, "spec.schedulerName"))
-    return Decision(Outcome.UNTOUCHED, (note,), _short(warnings))
+    return Decision(Outcome.UNTOUCHED, (note,), short(warnings))
 
 
 def _is_native(pod: Mapping[str, Any], containers: Iterable[Container], facts: Facts, policy: Policy) -> bool:
@@ -102,274 +98,3 @@ def _is_native(pod: Mapping[str, Any], containers: Iterable[Container], facts: F
         and all(match.key is Key.COUNT for one in containers for match in one.keys.values())
         and not any(str(annotations.get(name) or "").strip() for name in ANNOTATIONS)
     )
-
-
-def _scheduler_only(pod: Mapping[str, Any], policy: Policy, note: Note, warnings: Iterable[Note]) -> Decision:
-    """Leaves the keys; the old scheduler's name must go all the same, and a re-apply must find its way back (S4, S60)."""
-    patch = Patch(pod)
-    gates.switch_scheduler(pod, patch, policy)
-    kept = _short(warnings)
-    if patch.operations:
-        marks.mark(pod, patch, marks.Originals(), kept, label=False)
-    return Decision(Outcome.UNTOUCHED, (note,), kept, patch=tuple(patch.operations))
-
-
-def _short(warnings: Iterable[Note]) -> tuple[Note, ...]:
-    """Warnings as they may be sent: each once, one line, at most 120 characters."""
-    cut = []
-    for note in warnings:
-        text = " ".join(note.message.split())
-        if len(text) > _WARNING_LENGTH:
-            text = text[: _WARNING_LENGTH - 1] + "…"
-        cut.append(Note(note.reason, text, note.path))
-    return tuple(dict.fromkeys(cut))
-
-
-@dataclass(slots=True)
-class _Part:
-    """One container on its way."""
-
-    container: Container
-    asked: Asked
-    ours: bool = False
-    """It was converted in an earlier round of this admission (S5)."""
-    plans: tuple[ClaimPlan, ...] = ()
-
-
-@dataclass(slots=True)
-class _Conversion:
-    """The conversion of one pod with keys. Lives for one call."""
-
-    pod: Mapping[str, Any]
-    spec: Mapping[str, Any]
-    containers: Sequence[Container]
-    facts: Facts
-    policy: Policy
-    avoid: frozenset[str]
-    selection: Selection = NO_SELECTION
-    warnings: list[Note] = field(default_factory=list)
-    denials: list[Note] = field(default_factory=list)
-
-    def decide(self) -> Decision:
-        annotations = mapping(mapping(self.pod.get("metadata")).get("annotations"))
-        recorded = marks.read_originals(self.pod)
-        self.selection, selection_warnings = read_selection(annotations)
-        parts = [_Part(one, asks_of(one, self.facts, self.policy)) for one in self.containers]
-        for part in parts:
-            part.ours = recorded is not None and self._is_ours(part.container, recorded)
-            if part.ours and recorded is not None:
-                self._compare_with_recorded(part, recorded)
-            else:
-                self._plan(part)
-        self.warnings += advice.look_alikes(self.containers, self.policy)
-        if not any(part.asked.converts for part in parts):
-            self._warn_about_lone_priority(parts)
-            return _scheduler_only(
-                self.pod, self.policy, Note(Reason.KEYS_STAY, "none of the legacy keys can be converted"), self.warnings
-            )
-        planned = [(part.container, part.plans) for part in parts if part.plans]
-        if planned:
-            denial, pinned = gates.check_node_name(self.pod, self.policy)
-            privileged = gates.privileged_container(
-                self.containers, (plan.target.profile for _, plans in planned for plan in plans)
-            )
-            self.denials += [note for note in (denial, privileged) if note is not None]
-        else:
-            pinned = False
-        removed = {key for part in parts for key in part.asked.converts}
-        limit_range = gates.limit_range_denial(self.facts.limit_ranges, removed)
-        self.denials += [limit_range] if limit_range is not None else []
-        if self.denials:
-            return Decision(Outcome.DENIED, tuple(dict.fromkeys(self.denials)), _short(self.warnings))
-        self._warn_about_selection(planned, annotations, selection_warnings)
-        self.warnings += advice.about_annotations(annotations)
-        self.warnings += advice.about_pod(self.pod, self.containers, self.policy)
-        return self._convert(parts, planned, recorded, pinned=pinned)
-
-    def _is_ours(self, one: Container, recorded: marks.Originals) -> bool:
-        """Whether a container carries the claim that its recorded originals lead to (S5)."""
-        keys = recorded.containers.get(one.name)
-        if keys is None:
-            return False
-        if not self._recorded_plans(one, keys):
-            return True  # zero cards: nothing was claimed, and nothing is to be claimed now
-        templates = {
-            mapping(entry).get("name"): mapping(entry).get("resourceClaimTemplateName")
-            for entry in items(self.spec.get("resourceClaims"))
-        }
-        used = [templates.get(mapping(c).get("name")) for c in items(mapping(one.raw.get("resources")).get("claims"))]
-        # An init container may borrow the claim of any other container, so every recorded one counts.
-        slugs = {
-            plan.slug
-            for other in self.containers
-            for plan in self._recorded_plans(other, recorded.containers.get(other.name, EMPTY))
-        }
-        return any(isinstance(name, str) and any(is_named_after(name, slug) for slug in slugs) for name in used)
-
-    def _recorded_plans(self, one: Container, keys: Mapping[str, Any]) -> tuple[ClaimPlan, ...]:
-        """The claims that the recorded keys of a container lead to."""
-        raw = {**one.raw, "resources": {"limits": dict(keys)}}
-        original = next(iter(read_containers({one.group: [raw]}, self.policy)))
-        if any(check([original])):
-            return ()
-        asks = tuple(asks_of(original, self.facts, self.policy).asks)
-        return plan_claims(asks, self.selection, self.facts, self.policy)[0]
-
-    def _compare_with_recorded(self, part: _Part, recorded: marks.Originals) -> None:
-        part.asked.warnings.clear()
-        one = part.container
-        for key in part.asked.converts:
-            before = recorded.containers[one.name].get(key)
-            if before is not None and quantity.parse(before) != one.values[key]:
-                text = f"{key} came back as {one.values[key]}; {before} was converted and stays (container {one.name})"
-                self.warnings.append(Note(Reason.VALUE_DIFFERS, text, one.key_path(key)))
-
-    def _plan(self, part: _Part) -> None:
-        one, asked = part.container, part.asked
-        self.warnings += asked.warnings
-        self.denials += asked.denials
-        if not asked.asks:
-            return
-        part.plans, refused = plan_claims(tuple(asked.asks), self.selection, self.facts, self.policy)
-        self.denials += [Note(reason, f"{text} (container {one.name})", one.path) for reason, text in refused]
-        for plan in part.plans:
-            self.warnings += [Note(reason, f"{text} ({one.name})", one.path) for reason, text in plan.findings]
-
-    def _warn_about_lone_priority(self, parts: Iterable[_Part]) -> None:
-        name = self.policy.settings.resource_names.priority
-        for part in parts:
-            if part.asked.priority is not None:
-                text = f"{name}: priority without a card stays and asks nothing (container {part.container.name})"
-                self.warnings.append(Note(Reason.PRIORITY_WITHOUT_CARD, text, part.container.key_path(name)))
-
-    def _warn_about_selection(
-        self,
-        planned: Sequence[tuple[Container, Sequence[ClaimPlan]]],
-        annotations: Mapping[str, Any],
-        selection_warnings: Sequence[Note],
-    ) -> None:
-        """Warnings about annotations, for the devices that they act on and for those that they do not (section 5)."""
-        asks = [(ask, plan) for _, plans in planned for plan in plans for ask in plan.asks]
-        counted = [plan.target.profile for ask, plan in asks if ask.from_count]
-        if counted:
-            self.warnings += selection_warnings
-            for profile in {profile.name: profile for profile in counted}.values():
-                self.warnings += compare_with_facts(self.selection, profile, self.facts)
-        written = [name for name in ANNOTATIONS if str(annotations.get(name) or "").strip()]
-        if written and len(counted) < len(asks):
-            text = f"{written[0]} has no effect on devices asked as {self.policy.settings.resource_names.mig_prefix}*"
-            self.warnings.append(Note(Reason.ANNOTATION_ON_MIG, text, f'metadata.annotations["{written[0]}"]'))
-
-    def _convert(
-        self,
-        parts: Sequence[_Part],
-        planned: Sequence[tuple[Container, Sequence[ClaimPlan]]],
-        recorded: marks.Originals | None,
-        *,
-        pinned: bool,
-    ) -> Decision:
-        taken = [str(mapping(entry).get("name")) for entry in items(self.spec.get("resourceClaims"))]
-        uses, placement_warnings = place(planned, taken, self.selection, self.facts, self.policy)
-        self.warnings += placement_warnings
-        templates = {id(use): use.plan.template(self.avoid) for use in uses if use.owner is None}
-        patch = Patch(self.pod)
-        gates.switch_scheduler(self.pod, patch, self.policy)
-        if pinned:
-            self.warnings.append(gates.pin_node(self.pod, patch))
-        priorities = self._strip(patch, parts, uses)
-        entries = [
-            {"name": use.name, "resourceClaimTemplateName": templates[id(use)].name} for use in uses if use.owner is None
-        ]
-        patch.append(("spec", "resourceClaims"), entries)
-        with_devices = {use.container.name for use in uses} | {part.container.name for part in parts if part.ours}
-        additions.add_environment(patch, self.containers, priorities, with_devices, self.policy)
-        if uses:
-            additions.add_to_spec(patch, self.spec, self.policy)
-        warnings = _short(self.warnings)
-        originals = self._originals(parts, recorded or marks.Originals())
-        marks.mark(self.pod, patch, originals, warnings, label=True)
-        unique = {template.name: template for template in templates.values()}
-        return Decision(
-            Outcome.CONVERTED,
-            (Note(Reason.CONVERTED, "legacy keys were replaced by generated resource claims"),),
-            warnings,
-            claims=tuple(_claims(uses, templates)),
-            templates=tuple(unique.values()),
-            patch=tuple(patch.operations),
-        )
-
-    def _strip(self, patch: Patch, parts: Sequence[_Part], uses: Sequence[Use]) -> dict[int, int]:
-        """Removes the keys, adds the claims; returns the priorities by position (S35, S64)."""
-        names = self.policy.settings.resource_names
-        priorities: dict[int, int] = {}
-        claims: dict[int, list[str]] = {}
-        for use in uses:
-            claims.setdefault(id(use.container), []).append(use.name)
-        for position, part in enumerate(parts):
-            one = part.container
-            if part.asked.priority is not None:
-                # Every container of a pod that converts, also one without a card of its own.
-                priorities[position] = part.asked.priority
-                part.asked.converts[names.priority] = one.keys[names.priority]
-                if part.asked.priority > 1:
-                    text = f"{names.priority} is {part.asked.priority}; it is 0 or 1 (container {one.name})"
-                    self.warnings.append(Note(Reason.PRIORITY_RANGE, text, one.key_path(names.priority)))
-            if part.asked.converts:
-                _strip_container(patch, one, part.asked.converts, claims.get(id(one), []))
-        return priorities
-
-    def _originals(self, parts: Iterable[_Part], recorded: marks.Originals) -> marks.Originals:
-        containers: dict[str, marks.Keys] = {}
-        added: dict[str, tuple[str, ...]] = {}
-        for part in parts:
-            if part.asked.converts and not part.ours:
-                one = part.container
-                containers[one.name] = marks.record(one, part.asked.converts)
-                others = marks.added_by_others(self.pod, one, part.asked.converts)
-                if others:
-                    added[one.name] = others
-        return recorded.with_more(containers, added)
-
-
-def _strip_container(patch: Patch, one: Container, keys: Iterable[str], claims: Sequence[str]) -> None:
-    base = ("spec", one.group, one.index, "resources")
-    resources = mapping(one.raw.get("resources"))
-    emptied = 0
-    for part, values in (("limits", one.limits), ("requests", one.requests)):
-        gone = [key for key in keys if key in values]
-        if gone and len(gone) == len(values):
-            patch.remove((*base, part))
-            emptied += 1
-        else:
-            for key in gone:
-                patch.remove((*base, part, key))
-    if claims:
-        patch.append((*base, "claims"), [{"name": name} for name in claims])
-    elif emptied == len(resources):
-        del patch.operations[len(patch.operations) - emptied :]
-        patch.remove(base)
-
-
-def _claims(uses: Iterable[Use], templates: Mapping[int, Template]) -> Iterable[Claim]:
-    for use in uses:
-        owner = use.owner or use
-        for row in owner.plan.rows:
-            ask = row.ask
-            yield Claim(
-                container=use.container.name,
-                role=use.container.role,
-                claim=use.name,
-                template=templates[id(owner)].name,
-                request=row.request,
-                driver=owner.plan.target.profile.driver,
-                device_class=row.device_class,
-                devices=ask.devices,
-                memory_mib=ask.memory_mib,
-                memory_percentage=ask.percentage,
-                cores=row.cores,
-                exclusive=row.exclusive,
-                mig_profile=ask.mig_profile,
-                shares_claim_of=use.owner.container.name if use.owner is not None else None,
-                rules=(*row.rules, *(("S65",) if use.container.role.value != "container" else ())),
-                read={key: quantity.shown(value) for key, value in use.container.limits.items() if key in use.container.keys},
-            )

@@ -89,7 +89,7 @@ def _strip_again(patch: Patch, one: Container, before: Container, keys: Sequence
 def _restore_placement(
     pod: Mapping[str, Any], old: Mapping[str, Any], spec: Mapping[str, Any], old_spec: Mapping[str, Any], policy: Policy
 ) -> Patch:
-    """Scheduler, node and tolerations go back to the stored ones where a conversion of the file would give just these."""
+    """Scheduler, node and tolerations go back to the stored ones where converting the file would give just these."""
     patch = Patch(pod)
     schedulers = policy.settings.schedulers
     if spec.get("schedulerName") == schedulers.legacy and old_spec.get("schedulerName") == schedulers.target:
@@ -99,8 +99,11 @@ def _restore_placement(
     if isinstance(node, str):
         if terms != stored and pinned_terms(terms, node) == stored:
             patch.replace(TERMS, stored)
-        if spec.get("nodeName") and not old_spec.get("nodeName") and pinned_terms([], node)[0]["matchFields"][0] in (
-            match for term in stored for match in items(mapping(term).get("matchFields"))
+        if (
+            spec.get("nodeName")
+            and not old_spec.get("nodeName")
+            and pinned_terms([], node)[0]["matchFields"][0]
+            in (match for term in stored for match in items(mapping(term).get("matchFields")))
         ):
             patch.remove(("spec", "nodeName"))
     wanted = [t.model_dump(by_alias=True, exclude_none=True) for t in policy.settings.options.tolerations]
