@@ -17,6 +17,16 @@ from app.translate.policy import Policy
 from app.translate.reasons import Reason
 
 EMPTY: Mapping[str, Any] = {}
+_POD_SHAPES: tuple[tuple[tuple[str, ...], type], ...] = (
+    (("metadata",), dict),
+    (("metadata", "labels"), dict),
+    (("metadata", "annotations"), dict),
+    (("spec", "affinity"), dict),
+    (("spec", "resourceClaims"), list),
+    (("spec", "tolerations"), list),
+)
+"""What a patch may add to; anything else in these places is refused by the API server's decoder."""
+_CONTAINER_SHAPES: tuple[tuple[tuple[str, ...], type], ...] = ((("env",), list), (("resources", "claims"), list))
 
 
 @dataclass(slots=True)
@@ -88,6 +98,23 @@ def read_containers(spec: Mapping[str, Any], policy: Policy) -> list[Container]:
     return found
 
 
+def malformed(pod: Mapping[str, Any], containers: list[Container]) -> list[Note]:
+    """Places that hold a list instead of a map, or the other way round (S6); ``null`` is fine everywhere."""
+    places = [("", pod, _POD_SHAPES), *((f"{one.path}.", one.raw, _CONTAINER_SHAPES) for one in containers)]
+    notes = []
+    for prefix, owner, shapes in places:
+        for path, expected in shapes:
+            value: Any = owner
+            for part in path:
+                value = mapping(value).get(part)
+            if value is not None and not isinstance(value, expected):
+                where = f"{prefix}{'.'.join(path)}"
+                kind = "map" if expected is dict else "list"
+                text = f"{where} is {quantity.shown(value)}: must be a {kind}"
+                notes.append(Note(Reason.INVALID_REQUEST, text, where))
+    return notes
+
+
 def check(containers: list[Container]) -> tuple[list[Note], list[Note]]:
     """Fills in the values, and finds what the API server refuses once it validates (S6) or what no number holds (S11).
 
@@ -108,38 +135,40 @@ def check(containers: list[Container]) -> tuple[list[Note], list[Note]]:
 
 
 def _check_key(one: Container, key: str, invalid: list[Note], too_large: list[Note]) -> None:
-    in_container = f"in container {one.name}"
     if key not in one.limits:
-        text = f"{key} is in requests but not in limits {in_container}: write it in limits"
+        text = f"{key} is in requests but not in limits in container {one.name}: write it in limits"
         invalid.append(Note(Reason.INVALID_REQUEST, text, one.key_path(key, "requests")))
         return
-    numbers = []
-    for part, values in (("limits", one.limits), ("requests", one.requests)):
-        if key not in values:
-            continue
-        read = quantity.shown(values[key])
-        try:
-            number = quantity.parse(values[key])
-        except quantity.QuantityError:
-            text = f"{key} is {read} {in_container}: not a number"
-            invalid.append(Note(Reason.INVALID_REQUEST, text, one.key_path(key, part)))
-            return
-        if number.denominator != 1:
-            text = f"{key} is {read} {in_container}: whole cards only, extended resources are integers"
-            invalid.append(Note(Reason.WHOLE_CARDS_ONLY, text, one.key_path(key, part)))
-            return
-        if number < 0:
-            text = f"{key} is {read} {in_container}: must not be negative"
-            invalid.append(Note(Reason.INVALID_REQUEST, text, one.key_path(key, part)))
-            return
-        numbers.append(number.numerator)
-    if len(set(numbers)) > 1:
-        text = (
-            f"{key} differs {in_container}: {quantity.shown(one.limits[key])} in limits, "
-            f"{quantity.shown(one.requests[key])} in requests; write the same number"
-        )
-        invalid.append(Note(Reason.INVALID_REQUEST, text, one.key_path(key)))
-    elif numbers[0] > quantity.INT64_MAX:
-        text = f"{key} is {quantity.shown(one.limits[key])} {in_container}: more than 64 bits hold"
+    problem, number = _read(one, key, "limits", one.limits[key])
+    if problem is None and key in one.requests:
+        problem, requested = _read(one, key, "requests", one.requests[key])
+        if problem is None and requested != number:
+            text = (
+                f"{key} differs in container {one.name}: {quantity.shown(one.limits[key])} in limits, "
+                f"{quantity.shown(one.requests[key])} in requests; write the same number"
+            )
+            problem = Note(Reason.INVALID_REQUEST, text, one.key_path(key))
+    if problem is not None:
+        invalid.append(problem)
+        return
+    if number > quantity.INT64_MAX:
+        text = f"{key} is {quantity.shown(one.limits[key])} in container {one.name}: more than 64 bits hold"
         too_large.append(Note(Reason.NUMBER_TOO_LARGE, text, one.key_path(key)))
-    one.values[key] = numbers[0]
+    one.values[key] = number
+
+
+def _read(one: Container, key: str, part: str, value: object) -> tuple[Note | None, int]:
+    """The number, or why the API server refuses it."""
+    reason = Reason.INVALID_REQUEST
+    try:
+        number = quantity.integer(value)
+    except quantity.QuantityError:
+        why = "not a number"
+    else:
+        if number is not None and number >= 0:
+            return None, number
+        why = "must not be negative"
+        if number is None:
+            reason, why = Reason.WHOLE_CARDS_ONLY, "whole cards only, extended resources are integers"
+    text = f"{key} is {quantity.shown(value)} in container {one.name}: {why}"
+    return Note(reason, text, one.key_path(key, part)), 0

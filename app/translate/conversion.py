@@ -279,9 +279,5 @@ def _claims(uses: Iterable[Use], templates: Mapping[int, Template]) -> Iterable[
                 mig_profile=ask.mig_profile,
                 shares_claim_of=use.owner.container.name if use.owner is not None else None,
                 rules=(*row.rules, *(("S65",) if use.container.role is not Role.CONTAINER else ())),
-                read={
-                    key: quantity.shown(value)
-                    for key, value in use.container.limits.items()
-                    if key in use.container.keys
-                },
+                read={key: value for key, value in use.container.limits.items() if key in use.container.keys},
             )

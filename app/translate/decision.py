@@ -104,8 +104,8 @@ class Claim:
     """Name of the container whose claim an init container re-uses (S65)."""
     rules: tuple[str, ...] = ()
     """The S-rules that decided, in the order in which they applied."""
-    read: Mapping[str, str] = field(default_factory=dict)
-    """The legacy keys behind it, as the pod spelled them."""
+    read: Mapping[str, JSON] = field(default_factory=dict)
+    """The legacy keys behind it with their values, as the pod spelled them."""
 
 
 @dataclass(frozen=True, slots=True)

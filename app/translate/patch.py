@@ -8,13 +8,15 @@ where the pod holds ``null``.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 Path = tuple[str | int, ...]
 
 
-def pointer(path: Sequence[str | int]) -> str:
-    """A JSON pointer; ``~`` and ``/`` are escaped."""
+@lru_cache(maxsize=4096)
+def pointer(path: Path) -> str:
+    """A JSON pointer; ``~`` and ``/`` are escaped. Cached: pods differ, their paths hardly do."""
     return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in path)
 
 

@@ -50,6 +50,26 @@ def parse(value: object) -> Fraction:
     return _parse_text(value.strip() if isinstance(value, str) else repr(value))
 
 
+def integer(value: object) -> int | None:
+    """The quantity as an integer; None when it is a fraction.
+
+    Raises:
+        QuantityError: when the value is not a quantity.
+    """
+    if type(value) is int:
+        return value
+    return _integer_text(value.strip()) if isinstance(value, str) else _whole(parse(value))
+
+
+@lru_cache(maxsize=4096)
+def _integer_text(text: str) -> int | None:
+    return _whole(_parse_text(text))
+
+
+def _whole(number: Fraction) -> int | None:
+    return number.numerator if number.denominator == 1 else None
+
+
 @lru_cache(maxsize=4096)
 def _parse_text(text: str) -> Fraction:
     match = _GRAMMAR.fullmatch(text) if len(text) <= _MAX_TEXT else None
@@ -66,8 +86,13 @@ def canonical(value: object) -> str:
     Raises:
         QuantityError: when the value is not a quantity.
     """
-    number = parse(value)
-    binary = isinstance(value, str) and value.strip().endswith("i")
+    if isinstance(value, str):
+        return _canonical(parse(value), binary=value.rstrip().endswith("i"))
+    return _canonical(parse(value), binary=False)
+
+
+@lru_cache(maxsize=4096)
+def _canonical(number: Fraction, *, binary: bool) -> str:
     if number.denominator != 1:
         milli = number * 1000
         return f"{-(-milli.numerator // milli.denominator)}m"

@@ -24,7 +24,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from app.translate import advice, gates
-from app.translate.containers import Container, check, mapping, read_containers
+from app.translate.containers import Container, check, malformed, mapping, read_containers
 from app.translate.conversion import Conversion, leave_keys
 from app.translate.decision import CONVERTED_LABEL, Decision, Note, Outcome
 from app.translate.facts import Facts
@@ -57,6 +57,7 @@ def translate(pod: Mapping[str, Any], facts: Facts, policy: Policy, *, avoid: fr
     if staying_out is not None:
         return Decision(Outcome.UNTOUCHED, (staying_out,), short((staying_out,) if _warns(staying_out) else ()))
     invalid, too_large = check(containers)
+    invalid += malformed(pod, containers)
     if invalid:
         reasons = tuple(Note(Reason.INVALID_REQUEST, note.message, note.path) for note in invalid)
         warnings = short(note for note in invalid if note.reason is not Reason.INVALID_REQUEST)
