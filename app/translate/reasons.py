@@ -14,6 +14,7 @@ class Reason(StrEnum):
     """A reason word with its rule and sentence."""
 
     rule: str
+    """Number in ``docs/translation.md``; empty when no rule is behind it."""
     sentence: str
 
     def __new__(cls, word: str, rule: str, sentence: str) -> Self:
@@ -53,10 +54,10 @@ class Reason(StrEnum):
     MIG_MODE_WITHOUT_MEMORY = "mig-mode-without-memory", "S52", "A MIG device is chosen by memory, and none is asked."
     NUMA_UNPUBLISHED = "numa-unpublished", "S53", "The driver publishes no NUMA node, and the settings demand one."
     LIMIT_RANGE = "limit-range", "S72", "A LimitRange bounds a legacy key and refuses pods without it."
-    FEATURE_GATE_OFF = "feature-gate-off", "S7", "The API server drops a field that the claim needs."
-    TEMPLATE_REFUSED = "template-refused", "S7", "The API server refused the ResourceClaimTemplate."
-    TEMPLATE_UNAVAILABLE = "template-unavailable", "S7", "The API server cannot be reached for a new template."
-    INTERNAL_ERROR = "internal-error", "S7", "The webhook failed; its log has the details."
+    FEATURE_GATE_OFF = "feature-gate-off", "S42", "The API server drops a field that the claim needs."
+    TEMPLATE_REFUSED = "template-refused", "S62", "The API server refused the ResourceClaimTemplate."
+    TEMPLATE_UNAVAILABLE = "template-unavailable", "S62", "The API server cannot be reached for a new template."
+    INTERNAL_ERROR = "internal-error", "", "The webhook failed; its log has the details."
 
     # Warnings about numbers.
     WHOLE_CARDS_ONLY = "whole-cards-only", "S6", "Extended resources are integers: whole cards only."

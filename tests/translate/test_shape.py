@@ -310,6 +310,10 @@ def test_S5_a_key_that_comes_back_is_stripped_and_nothing_more_is_claimed() -> N
     assert admitted(again, decision) == first
 
 
+def test_S5_a_converted_pod_without_keys_is_left_alone() -> None:
+    assert why(decide(stored(asking({GPU: 1})))) == {"already-converted"}
+
+
 def test_S5_another_value_is_stripped_with_a_warning_that_names_both() -> None:
     first = stored(asking({GPU: 3}))
     decision = decide(with_limits(first, {GPU: "2"}))
