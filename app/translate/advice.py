@@ -98,6 +98,8 @@ def _about_environment(one: Container) -> list[Note]:
 
 
 def _about_selectors(pod: Mapping[str, Any], spec: Mapping[str, Any]) -> list[Note]:
+    if not spec.get("nodeSelector") and not spec.get("affinity"):
+        return []
     asked: list[tuple[str, Any, str]] = [
         (key, value, f'spec.nodeSelector["{key}"]') for key, value in mapping(spec.get("nodeSelector")).items()
     ]

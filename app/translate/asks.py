@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import lru_cache
+from typing import NamedTuple
 
 from app.translate import quantity
 from app.translate.containers import Container
@@ -22,6 +24,10 @@ MAX_DEVICES = 32
 _FULL = 100
 """All cores of a card, and all of its memory, in percent."""
 _INT32_MAX = 2_147_483_647
+_FULL_CORES = {
+    Reason.FULL_CORES_SHARED: "all cores of a share: a neighbour with cores 0 may join the card",
+    Reason.FULL_CORES_WHOLE_CARD: "all cores take the whole card, as exclusiveCores asks",
+}
 
 
 class Kind(Enum):
@@ -86,11 +92,10 @@ def asks_of(one: Container, facts: Facts, policy: Policy) -> Asked:
     return asked
 
 
-@dataclass(frozen=True, slots=True)
-class _CardKeys:
+class _CardKeys(NamedTuple):
     """The values of one container's card keys; None = not written."""
 
-    count: int | None
+    cards: int | None
     memory: int | None
     percentage: int | None
     cores: int | None
@@ -105,18 +110,21 @@ def _card(one: Container, policy: Policy, asked: Asked) -> None:
     if not written:
         return
     keys = _CardKeys(*(one.values.get(name) for name in by_name))
-    if keys.count is None and settings.default_gpu_num == 0:
+    if keys.cards is None and settings.default_gpu_num == 0:
         text = f"{written[0]} without {names.count} stays: defaultGPUNum is 0 (container {one.name})"
         asked.warnings.append(Note(Reason.NO_DEFAULT_COUNT, text, one.key_path(written[0])))
         return
-    devices = settings.default_gpu_num if keys.count is None else keys.count
+    devices = settings.default_gpu_num if keys.cards is None else keys.cards
     asked.converts.update({name: one.keys[name] for name in written})
     _refuse(one, devices, keys, policy, asked)
     if asked.denials:
         return
     if devices > 0:
         _warn_about_values(one, keys, policy, asked)
-        asked.asks.append(_card_ask(one, devices, keys, policy, asked))
+        ask, warning = _card_ask(devices, keys, policy)
+        asked.asks.append(ask)
+        if warning is not None:
+            asked.warnings.append(Note(warning, f"{_FULL_CORES[warning]} (container {one.name})", one.path))
     elif keys.memory or keys.percentage or keys.cores:
         text = f"memory or cores are asked for zero cards (container {one.name})"
         asked.warnings.append(Note(Reason.MEMORY_FOR_ZERO_CARDS, text, one.key_path(names.count)))
@@ -133,24 +141,22 @@ def _warn_about_values(one: Container, keys: _CardKeys, policy: Policy, asked: A
         asked.warnings.append(Note(Reason.CORES_ABOVE_100, text, one.key_path(names.cores)))
 
 
-def _card_ask(one: Container, devices: int, keys: _CardKeys, policy: Policy, asked: Asked) -> Ask:
-    """Memory and cores as the formula above the table in semantics section 4 gives them."""
+@lru_cache(maxsize=4096)
+def _card_ask(devices: int, keys: _CardKeys, policy: Policy) -> tuple[Ask, Reason | None]:
+    """Memory and cores as the formula above the table in semantics section 4 gives them, and what to warn about."""
     settings = policy.settings
     default = 0 if keys.percentage else settings.default_memory
     mib = keys.memory * settings.memory_factor if keys.memory else default
     share = keys.percentage if not mib and keys.percentage and keys.percentage < _FULL else None
     cores = _cores(keys, settings.default_cores)
-    rules = [*(["S33"] if keys.count is None else []), _rule(devices, keys)]
+    rules = [*(["S33"] if keys.cards is None else []), _rule(devices, keys)]
+    warning = None
     if cores == _FULL and (mib or share):
         rules.append("S30")
+        warning = Reason.FULL_CORES_SHARED
         if settings.exclusive_cores == "whole-card":
-            mib, share = 0, None
-            text = f"all cores take the whole card, as exclusiveCores asks (container {one.name})"
-            asked.warnings.append(Note(Reason.FULL_CORES_WHOLE_CARD, text, one.path))
-        else:
-            text = f"all cores of a share: a neighbour with cores 0 may join the card (container {one.name})"
-            asked.warnings.append(Note(Reason.FULL_CORES_SHARED, text, one.path))
-    return Ask(
+            mib, share, warning = 0, None, Reason.FULL_CORES_WHOLE_CARD
+    ask = Ask(
         kind=Kind(settings.nvidia.count),
         devices=devices,
         memory_mib=mib or None,
@@ -160,6 +166,7 @@ def _card_ask(one: Container, devices: int, keys: _CardKeys, policy: Policy, ask
         cores_given=bool(keys.cores),
         rules=tuple(dict.fromkeys(rules)),
     )
+    return ask, warning
 
 
 def _cores(keys: _CardKeys, default: int) -> int:

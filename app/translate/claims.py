@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -35,22 +35,21 @@ class ClaimPlan:
 
     target: Target
     asks: tuple[Ask, ...]
-    spec: Mapping[str, Any]
     slug: str
     """The readable part of the template's name: what is asked, not how it is selected."""
-    digest: str
+    first_template: Template
+    """The template under its first name."""
     rows: tuple[Row, ...]
     findings: tuple[Finding, ...]
 
     def template(self, avoid: frozenset[str]) -> Template:
         """The template with the first name that is free: ``slug-hash``, then hashes of the next attempts (S62)."""
-        attempt = 0
-        while True:
-            salted = self.digest if attempt == 0 else hashlib.sha256(f"{self.digest}/{attempt}".encode()).hexdigest()
-            name = f"{self.slug}-{salted[:_HASH_LENGTH]}"
-            if name not in avoid:
-                return Template(name, self.spec, describe(self.asks, self.target))
+        template, attempt = self.first_template, 0
+        while template.name in avoid:
             attempt += 1
+            salted = hashlib.sha256(f"{self.first_template.name}/{attempt}".encode()).hexdigest()
+            template = replace(template, name=f"{self.slug}-{salted[:_HASH_LENGTH]}")
+        return template
 
 
 def is_named_after(template: str, slug: str) -> bool:
@@ -112,9 +111,9 @@ def _plan(pairs: Sequence[tuple[Ask, Target]], selection: Selection, facts: Fact
     picked = ("picked",) if selection.chooses and any(ask.from_count for ask, _ in pairs) else ()
     slug = "-".join((*slugs, *picked))[: _NAME_LENGTH - _HASH_LENGTH - 1].rstrip("-")
     digest = hashlib.sha256(json.dumps(spec, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
-    return ClaimPlan(
-        target, tuple(a for a, _ in pairs), spec, slug, digest, tuple(rows), tuple(dict.fromkeys(findings))
-    )
+    asks = tuple(ask for ask, _ in pairs)
+    first = Template(f"{slug}-{digest[:_HASH_LENGTH]}", spec, describe(asks, target))
+    return ClaimPlan(target, asks, slug, first, tuple(rows), tuple(dict.fromkeys(findings)))
 
 
 def _refuse_dropped(spec: Mapping[str, Any], target: Target, facts: Facts) -> None:

@@ -17,16 +17,6 @@ from app.translate.policy import Policy
 from app.translate.reasons import Reason
 
 EMPTY: Mapping[str, Any] = {}
-_POD_SHAPES: tuple[tuple[tuple[str, ...], type], ...] = (
-    (("metadata",), dict),
-    (("metadata", "labels"), dict),
-    (("metadata", "annotations"), dict),
-    (("spec", "affinity"), dict),
-    (("spec", "resourceClaims"), list),
-    (("spec", "tolerations"), list),
-)
-"""What a patch may add to; anything else in these places is refused by the API server's decoder."""
-_CONTAINER_SHAPES: tuple[tuple[tuple[str, ...], type], ...] = ((("env",), list), (("resources", "claims"), list))
 
 
 @dataclass(slots=True)
@@ -47,14 +37,14 @@ class Container:
     """Their values; filled by :func:`check`."""
 
     @property
+    def parts(self) -> tuple[tuple[str, Mapping[str, Any]], tuple[str, Mapping[str, Any]]]:
+        """Limits and requests with their names."""
+        return ("limits", self.limits), ("requests", self.requests)
+
+    @property
     def path(self) -> str:
         """Where it is, as people write it: ``spec.containers[0]``."""
         return f"spec.{self.group}[{self.index}]"
-
-    @property
-    def pointer(self) -> str:
-        """Where it is, as a JSON pointer: ``/spec/containers/0``."""
-        return f"/spec/{self.group}/{self.index}"
 
     def key_path(self, key: str, part: str = "limits") -> str:
         """Where one key is: ``spec.containers[0].resources.limits["nvidia.com/gpu"]``."""
@@ -99,20 +89,23 @@ def read_containers(spec: Mapping[str, Any], policy: Policy) -> list[Container]:
 
 
 def malformed(pod: Mapping[str, Any], containers: list[Container]) -> list[Note]:
-    """Places that hold a list instead of a map, or the other way round (S6); ``null`` is fine everywhere."""
-    places = [("", pod, _POD_SHAPES), *((f"{one.path}.", one.raw, _CONTAINER_SHAPES) for one in containers)]
-    notes = []
-    for prefix, owner, shapes in places:
-        for path, expected in shapes:
-            value: Any = owner
-            for part in path:
-                value = mapping(value).get(part)
-            if value is not None and not isinstance(value, expected):
-                where = f"{prefix}{'.'.join(path)}"
-                kind = "map" if expected is dict else "list"
-                text = f"{where} is {quantity.shown(value)}: must be a {kind}"
-                notes.append(Note(Reason.INVALID_REQUEST, text, where))
-    return notes
+    """Places that a patch may add to and that hold a list instead of a map, or the other way round (S6).
+
+    ``null`` is fine everywhere; anything else is refused by the API server's decoder.
+    """
+    metadata, spec = pod.get("metadata"), mapping(pod.get("spec"))
+    maps = [("metadata", metadata), ("spec.affinity", spec.get("affinity"))]
+    maps += [(f"metadata.{name}", mapping(metadata).get(name)) for name in ("labels", "annotations")]
+    lists = [(f"spec.{name}", spec.get(name)) for name in ("resourceClaims", "tolerations")]
+    for one in containers:
+        lists.append((f"{one.path}.env", one.raw.get("env")))
+        lists.append((f"{one.path}.resources.claims", mapping(one.raw.get("resources")).get("claims")))
+    wrong = [(where, value, "map") for where, value in maps if value is not None and not isinstance(value, dict)]
+    wrong += [(where, value, "list") for where, value in lists if value is not None and not isinstance(value, list)]
+    return [
+        Note(Reason.INVALID_REQUEST, f"{where} is {quantity.shown(value)}: must be a {kind}", where)
+        for where, value, kind in wrong
+    ]
 
 
 def check(containers: list[Container]) -> tuple[list[Note], list[Note]]:

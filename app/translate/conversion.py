@@ -241,21 +241,17 @@ class Conversion:
 
 def _strip_container(patch: Patch, one: Container, keys: Iterable[str], claims: Sequence[str]) -> None:
     base = ("spec", one.group, one.index, "resources")
-    resources = mapping(one.raw.get("resources"))
-    emptied = 0
-    for part, values in (("limits", one.limits), ("requests", one.requests)):
-        gone = [key for key in keys if key in values]
-        if gone and len(gone) == len(values):
-            patch.remove((*base, part))
-            emptied += 1
-        else:
-            for key in gone:
-                patch.remove((*base, part, key))
-    if claims:
-        patch.append((*base, "claims"), [{"name": name} for name in claims])
-    elif emptied == len(resources):
-        del patch.operations[len(patch.operations) - emptied :]
+    gone = [(part, [key for key in keys if key in values], len(values)) for part, values in one.parts]
+    empty = [part for part, removed, there in gone if removed and len(removed) == there]
+    if not claims and len(empty) == len(mapping(one.raw.get("resources"))):
         patch.remove(base)
+        return
+    for part, removed, _ in gone:
+        if part in empty:
+            patch.remove((*base, part))
+        else:
+            patch.remove_keys((*base, part), removed)
+    patch.append((*base, "claims"), [{"name": name} for name in claims])
 
 
 def _claims(uses: Iterable[Use], templates: Mapping[int, Template]) -> Iterable[Claim]:

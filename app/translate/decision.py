@@ -7,9 +7,10 @@ one but :mod:`app.translate`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from app.translate.reasons import Reason
 
@@ -78,8 +79,7 @@ class Template:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(NamedTuple):
     """What one container is granted by one request of one claim."""
 
     container: str
@@ -104,7 +104,7 @@ class Claim:
     """Name of the container whose claim an init container re-uses (S65)."""
     rules: tuple[str, ...] = ()
     """The S-rules that decided, in the order in which they applied."""
-    read: Mapping[str, JSON] = field(default_factory=dict)
+    read: Mapping[str, JSON] = MappingProxyType({})
     """The legacy keys behind it with their values, as the pod spelled them."""
 
 

@@ -12,6 +12,8 @@ from app.translate.containers import Container, items, mapping
 from app.translate.decision import CONVERTED_LABEL, ORIGINALS_ANNOTATION, WARNINGS_ANNOTATION, Note
 from app.translate.patch import Patch
 
+_ENCODE = json.JSONEncoder(separators=(",", ":"), sort_keys=True).encode
+"""Made once: building an encoder costs more than using it."""
 Keys = Mapping[str, str]
 """Legacy keys of one container and their values, as canonical quantities."""
 
@@ -34,7 +36,7 @@ class Originals:
         content: dict[str, Any] = {"containers": self.containers}
         if self.added_by_others:
             content["addedByOthers"] = self.added_by_others
-        return json.dumps(content, separators=(",", ":"), sort_keys=True)
+        return _ENCODE(content)
 
 
 def read_originals(pod: Mapping[str, Any]) -> Originals | None:
@@ -73,14 +75,13 @@ def added_by_others(pod: Mapping[str, Any], one: Container, keys: Iterable[str])
     managers = items(mapping(pod.get("metadata")).get("managedFields"))
     if not managers:
         return ()
-    owned: set[str] = set()
+    group, name = f"f:{one.group}", f'k:{{"name":"{one.name}"}}'
+    owners: list[Mapping[str, Any]] = []
     for manager in managers:
         fields = mapping(mapping(mapping(manager).get("fieldsV1")).get("f:spec"))
-        container = mapping(mapping(fields.get(f"f:{one.group}")).get(f'k:{{"name":{json.dumps(one.name)}}}'))
-        resources = mapping(container.get("f:resources"))
-        for part in ("f:limits", "f:requests"):
-            owned.update(name.removeprefix("f:") for name in mapping(resources.get(part)))
-    return tuple(key for key in sorted(keys) if key not in owned)
+        resources = mapping(mapping(mapping(fields.get(group)).get(name)).get("f:resources"))
+        owners += [mapping(resources.get("f:limits")), mapping(resources.get("f:requests"))]
+    return tuple(key for key in sorted(keys) if not any(f"f:{key}" in owned for owned in owners))
 
 
 def mark(pod: Mapping[str, Any], patch: Patch, originals: Originals, warnings: Iterable[Note], *, label: bool) -> None:

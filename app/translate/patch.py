@@ -7,7 +7,7 @@ where the pod holds ``null``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -17,7 +17,12 @@ Path = tuple[str | int, ...]
 @lru_cache(maxsize=4096)
 def pointer(path: Path) -> str:
     """A JSON pointer; ``~`` and ``/`` are escaped. Cached: pods differ, their paths hardly do."""
-    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in path)
+    return "".join(f"/{_escaped(str(part))}" for part in path)
+
+
+@lru_cache(maxsize=4096)
+def _escaped(part: str) -> str:
+    return part.replace("~", "~0").replace("/", "~1")
 
 
 class Patch:
@@ -39,6 +44,11 @@ class Patch:
     def remove(self, path: Path) -> None:
         """Removes a member that exists."""
         self.operations.append({"op": "remove", "path": pointer(path)})
+
+    def remove_keys(self, path: Path, keys: Iterable[str]) -> None:
+        """Removes keys of a map, all of which are there."""
+        base = pointer(path)
+        self.operations += [{"op": "remove", "path": f"{base}/{_escaped(key)}"} for key in keys]
 
     def set_in_map(self, path: Path, key: str, value: Any) -> None:
         """Sets one key of a map, which is made when it is absent or null; nothing when the value is there already."""

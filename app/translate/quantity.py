@@ -87,11 +87,15 @@ def canonical(value: object) -> str:
         QuantityError: when the value is not a quantity.
     """
     if isinstance(value, str):
-        return _canonical(parse(value), binary=value.rstrip().endswith("i"))
+        return _canonical_text(value.strip())
     return _canonical(parse(value), binary=False)
 
 
 @lru_cache(maxsize=4096)
+def _canonical_text(text: str) -> str:
+    return _canonical(_parse_text(text), binary=text.endswith("i"))
+
+
 def _canonical(number: Fraction, *, binary: bool) -> str:
     if number.denominator != 1:
         milli = number * 1000

@@ -77,13 +77,12 @@ def _difference(
 def _strip_again(patch: Patch, one: Container, before: Container, keys: Sequence[str]) -> None:
     base = ("spec", one.group, one.index, "resources")
     old_resources = mapping(before.raw.get("resources"))
-    for part, values in (("limits", one.limits), ("requests", one.requests)):
+    for part, values in one.parts:
         gone = [key for key in keys if key in values]
         if gone and len(gone) == len(values) and part not in old_resources:
             patch.remove((*base, part))
-            continue
-        for key in gone:
-            patch.remove((*base, part, key))
+        else:
+            patch.remove_keys((*base, part), gone)
 
 
 def _restore_placement(
