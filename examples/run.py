@@ -1,0 +1,64 @@
+"""Starts a standalone webhook, sends it the pods of ``examples/workloads`` as the API server would, and explains.
+
+``python -m examples.run [--once] [--port N] [--ops-port N]``; without ``--once`` the server stays until Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+import tempfile
+from pathlib import Path
+
+from rich.console import Console
+
+from examples.explain import explain, templates_of
+from examples.reviews import reviews_of
+from examples.server import ServerError, StandaloneServer, free_port
+
+HERE = Path(__file__).parent
+CONFIG = HERE / "settings.yaml"
+WORKLOADS = HERE / "workloads"
+_WIDTH_OF_FILES = 200
+"""Columns where the output is no terminal, so that nothing is folded."""
+
+
+def main() -> int:
+    """Run the examples; returns the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m examples.run", description=__doc__.partition("\n")[0])
+    parser.add_argument("--once", action="store_true", help="stop when everything is printed")
+    parser.add_argument("--port", type=int, default=None, help="of the webhook; any free one unless given")
+    parser.add_argument("--ops-port", type=int, default=None, help="of health and metrics; any free one unless given")
+    options = parser.parse_args()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else _WIDTH_OF_FILES)
+    port, ops_port = options.port or free_port(), options.ops_port or free_port()
+    try:
+        with tempfile.TemporaryDirectory() as folder, StandaloneServer(CONFIG, Path(folder), port, ops_port) as server:
+            show(console, server)
+            if options.once:
+                return 0
+            console.print("The server runs until Ctrl-C.", style="bold")
+            return server.wait()
+    except ServerError as error:
+        console.print(f"error: {error}", style="red", markup=False)
+        return 1
+    except KeyboardInterrupt:
+        console.print("stopped")
+        return 0
+
+
+def show(console: Console, server: StandaloneServer) -> None:
+    """Send every example, print every answer."""
+    templates = templates_of(WORKLOADS, CONFIG)
+    for file in sorted(WORKLOADS.glob("*.yaml")):
+        for title, review in reviews_of(file):
+            explain(console, title, review, server.ask(review), templates)
+    console.print(f"webhook  {server.url}  (trust {server.certificate})", soft_wrap=True)
+    console.print(f"health   {server.ops_url}/readyz?verbose\nmetrics  {server.ops_url}/metrics", soft_wrap=True)
+    console.print("preview  .venv/bin/hami-dra-webhook preview -o explain YOUR.yaml", soft_wrap=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
