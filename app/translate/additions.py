@@ -28,8 +28,8 @@ def add_environment(
         with_devices: names of the containers that get devices.
     """
     options = policy.settings.options
-    for position, one in enumerate(containers):
-        values = {mapping(e).get("name"): mapping(e).get("value") for e in items(one.raw.get("env"))}
+    for position, (one, raw) in enumerate(containers):
+        values = {mapping(e).get("name"): mapping(e).get("value") for e in items(raw.get("env"))}
         extra: dict[str, str] = {}
         if position in priorities and values.get(PRIORITY_VARIABLE) != str(priorities[position]):
             extra[PRIORITY_VARIABLE] = str(priorities[position])

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from app.translate import quantity
-from app.translate.containers import Container, items, mapping
+from app.translate.containers import Container, Shape, items, mapping
 from app.translate.decision import Note
 from app.translate.gates import IGNORE_LABEL, IGNORE_VALUE, required_terms
 from app.translate.keys import near_miss
@@ -39,7 +39,7 @@ _OPT_OUT_LIKE = frozenset({"ignore", "ignored", "disable", "disabled", "off", "f
 def look_alikes(containers: Iterable[Container], policy: Policy) -> list[Note]:
     """A warning for each key that resembles a configured one (S9)."""
     warnings = []
-    for one in containers:
+    for one, _ in containers:
         for key in {**one.limits, **one.requests}:
             meant = None if key in one.keys else near_miss(policy, key)
             if meant is not None:
@@ -67,7 +67,7 @@ def about_pod(pod: Mapping[str, Any], containers: Sequence[Container], policy: P
     """Environment, selectors and labels whose effect changes (S70)."""
     metadata, spec = mapping(pod.get("metadata")), mapping(pod.get("spec"))
     labels = mapping(metadata.get("labels"))
-    warnings = [note for one in containers for note in _about_environment(one)]
+    warnings = [note for one, raw in containers for note in _about_environment(one, raw)]
     warnings += _about_selectors(pod, spec)
     if KUEUE_LABEL in labels:
         text = f"{KUEUE_LABEL}: kueue counts the workload's keys, not the claims of its pods"
@@ -83,9 +83,9 @@ def about_pod(pod: Mapping[str, Any], containers: Sequence[Container], policy: P
     return warnings
 
 
-def _about_environment(one: Container) -> list[Note]:
+def _about_environment(one: Shape, raw: Mapping[str, Any]) -> list[Note]:
     warnings = []
-    for index, entry in enumerate(items(one.raw.get("env"))):
+    for index, entry in enumerate(items(raw.get("env"))):
         name, value = mapping(entry).get("name"), mapping(entry).get("value")
         path = f"{one.path}.env[{index}]"
         if name == VISIBLE_DEVICES and value not in _HARMLESS_VISIBLE:

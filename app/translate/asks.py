@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from app.translate import quantity
-from app.translate.containers import Container
+from app.translate.containers import Shape
 from app.translate.decision import Note
 from app.translate.facts import Facts
 from app.translate.keys import Match
@@ -61,24 +61,32 @@ class Ask:
     rules: tuple[str, ...] = ()
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Asked:
     """The outcome for one container."""
 
+    asks: tuple[Ask, ...]
+    converts: tuple[str, ...]
+    """Keys that disappear; the priority comes on top when the pod converts."""
+    priority: int | None
+    warnings: tuple[Note, ...]
+    denials: tuple[Note, ...]
+
+
+@dataclass(slots=True)
+class _Reading:
+    """An outcome in the making."""
+
     asks: list[Ask] = field(default_factory=list)
-    converts: dict[str, Match] = field(default_factory=dict)
-    """Keys that disappear."""
-    priority: int | None = None
+    converts: list[str] = field(default_factory=list)
     warnings: list[Note] = field(default_factory=list)
     denials: list[Note] = field(default_factory=list)
 
 
-def asks_of(one: Container, facts: Facts, policy: Policy) -> Asked:
-    """Reads the keys of one container (their values are checked and filled in)."""
-    asked = Asked()
-    for key, match in one.keys.items():
-        if match.key is Key.PRIORITY:
-            asked.priority = one.values[key]
+@lru_cache(maxsize=4096)
+def asks_of(one: Shape, facts: Facts, policy: Policy) -> Asked:
+    """Reads the keys of one container, whose values are good."""
+    asked = _Reading()
     _card(one, policy, asked)
     for key, match in one.keys.items():
         if match.shared:
@@ -89,7 +97,8 @@ def asks_of(one: Container, facts: Facts, policy: Policy) -> Asked:
     if slices > 1:
         text = f"a program uses one MIG slice, container {one.name} gets {slices}"
         asked.warnings.append(Note(Reason.SEVERAL_SLICES, text, one.path))
-    return asked
+    priority = one.values.get(policy.settings.resource_names.priority)
+    return Asked(tuple(asked.asks), tuple(asked.converts), priority, tuple(asked.warnings), tuple(asked.denials))
 
 
 class _CardKeys(NamedTuple):
@@ -101,7 +110,7 @@ class _CardKeys(NamedTuple):
     cores: int | None
 
 
-def _card(one: Container, policy: Policy, asked: Asked) -> None:
+def _card(one: Shape, policy: Policy, asked: _Reading) -> None:
     """Rows S20 to S34."""
     settings = policy.settings
     names = settings.resource_names
@@ -115,7 +124,7 @@ def _card(one: Container, policy: Policy, asked: Asked) -> None:
         asked.warnings.append(Note(Reason.NO_DEFAULT_COUNT, text, one.key_path(written[0])))
         return
     devices = settings.default_gpu_num if keys.cards is None else keys.cards
-    asked.converts.update({name: one.keys[name] for name in written})
+    asked.converts += written
     _refuse(one, devices, keys, policy, asked)
     if asked.denials:
         return
@@ -130,7 +139,7 @@ def _card(one: Container, policy: Policy, asked: Asked) -> None:
         asked.warnings.append(Note(Reason.MEMORY_FOR_ZERO_CARDS, text, one.key_path(names.count)))
 
 
-def _warn_about_values(one: Container, keys: _CardKeys, policy: Policy, asked: Asked) -> None:
+def _warn_about_values(one: Shape, keys: _CardKeys, policy: Policy, asked: _Reading) -> None:
     names = policy.settings.resource_names
     if keys.memory and keys.percentage:
         both = f"{names.memory} and {names.memory_percentage} are both given"
@@ -141,7 +150,6 @@ def _warn_about_values(one: Container, keys: _CardKeys, policy: Policy, asked: A
         asked.warnings.append(Note(Reason.CORES_ABOVE_100, text, one.key_path(names.cores)))
 
 
-@lru_cache(maxsize=4096)
 def _card_ask(devices: int, keys: _CardKeys, policy: Policy) -> tuple[Ask, Reason | None]:
     """Memory and cores as the formula above the table in semantics section 4 gives them, and what to warn about."""
     settings = policy.settings
@@ -177,7 +185,7 @@ def _cores(keys: _CardKeys, default: int) -> int:
     return _FULL if whole_card else default
 
 
-def _refuse(one: Container, devices: int, keys: _CardKeys, policy: Policy, asked: Asked) -> None:
+def _refuse(one: Shape, devices: int, keys: _CardKeys, policy: Policy, asked: _Reading) -> None:
     settings = policy.settings
     names = settings.resource_names
     if keys.percentage is not None and keys.percentage > _FULL:
@@ -195,7 +203,7 @@ def _refuse(one: Container, devices: int, keys: _CardKeys, policy: Policy, asked
         asked.denials.append(_too_many(one, names.count, devices))
 
 
-def _too_many(one: Container, key: str, devices: int) -> Note:
+def _too_many(one: Shape, key: str, devices: int) -> Note:
     text = f"{key} is {devices} in container {one.name}: a claim allocates at most {MAX_DEVICES} devices"
     return Note(Reason.TOO_MANY_DEVICES, text, one.key_path(key))
 
@@ -217,17 +225,17 @@ def _rule(devices: int, keys: _CardKeys) -> str:
     return "S20" if devices == 1 else "S21"
 
 
-def _shared(one: Container, key: str, match: Match, policy: Policy, asked: Asked) -> None:
+def _shared(one: Shape, key: str, match: Match, policy: Policy, asked: _Reading) -> None:
     """Replicas of time slicing: a share each, where a driver with shares is bound (S41)."""
     if policy.shared_profile is None:
         text = f"{key} stays: no driver with shares is bound (bindings.nvidia.shared), a card of its own is more"
         asked.warnings.append(Note(Reason.SHARED_UNBOUND, text, one.key_path(key)))
         return
     ask = Ask(Kind.SHARE, one.values[key], mig_profile=match.mig_profile, from_count=False, rules=("S41",))
-    _add(one, key, match, ask, asked)
+    _add(one, key, ask, asked)
 
 
-def _mig(one: Container, key: str, match: Match, facts: Facts, policy: Policy, asked: Asked) -> None:
+def _mig(one: Shape, key: str, match: Match, facts: Facts, policy: Policy, asked: _Reading) -> None:
     """MIG devices by profile (S43), where a driver that has them is bound and installed (S46)."""
     profile = policy.mig_profile
     if profile is None or profile.mig is None:
@@ -239,11 +247,11 @@ def _mig(one: Container, key: str, match: Match, facts: Facts, policy: Policy, a
         asked.warnings.append(Note(Reason.MIG_UNBOUND, text, one.key_path(key)))
         return
     ask = Ask(Kind.MIG, one.values[key], mig_profile=match.mig_profile, from_count=False, rules=("S43",))
-    _add(one, key, match, ask, asked)
+    _add(one, key, ask, asked)
 
 
-def _add(one: Container, key: str, match: Match, ask: Ask, asked: Asked) -> None:
-    asked.converts[key] = match
+def _add(one: Shape, key: str, ask: Ask, asked: _Reading) -> None:
+    asked.converts.append(key)
     if ask.devices > MAX_DEVICES:
         asked.denials.append(_too_many(one, key, ask.devices))
     elif ask.devices:

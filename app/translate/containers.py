@@ -7,8 +7,9 @@ container, a map or a number is either passed over or reported, never raised.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 from app.translate import quantity
 from app.translate.decision import Note, Role
@@ -17,24 +18,31 @@ from app.translate.policy import Policy
 from app.translate.reasons import Reason
 
 EMPTY: Mapping[str, Any] = {}
+Quantities = tuple[tuple[str, Any], ...]
 
 
-@dataclass(slots=True)
-class Container:
-    """One container or init container and its legacy keys."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Shape:
+    """What one container asks for, and where: all that repeats from pod to pod, so it is read once and shared.
+
+    Compared by identity, to key caches.
+    """
 
     name: str
     role: Role
     group: str
     """``containers`` or ``initContainers``."""
     index: int
-    raw: Mapping[str, Any]
     limits: Mapping[str, Any]
     requests: Mapping[str, Any]
-    keys: dict[str, Match] = field(default_factory=dict)
+    keys: Mapping[str, Match]
     """Configured names in limits or requests."""
-    values: dict[str, int] = field(default_factory=dict)
-    """Their values; filled by :func:`check`."""
+    values: Mapping[str, int]
+    """Their numbers, as far as the API server would take them."""
+    invalid: tuple[Note, ...]
+    """What the API server refuses once it validates (S6)."""
+    too_large: tuple[Note, ...]
+    """Numbers that 64 bits do not hold (S11)."""
 
     @property
     def parts(self) -> tuple[tuple[str, Mapping[str, Any]], tuple[str, Mapping[str, Any]]]:
@@ -49,6 +57,13 @@ class Container:
     def key_path(self, key: str, part: str = "limits") -> str:
         """Where one key is: ``spec.containers[0].resources.limits["nvidia.com/gpu"]``."""
         return f'{self.path}.resources.{part}["{key}"]'
+
+
+class Container(NamedTuple):
+    """One container or init container of a pod."""
+
+    shape: Shape
+    raw: Mapping[str, Any]
 
 
 def mapping(value: object) -> Mapping[str, Any]:
@@ -66,26 +81,49 @@ def read_containers(spec: Mapping[str, Any], policy: Policy) -> list[Container]:
     found: list[Container] = []
     for group in ("initContainers", "containers"):
         for index, raw in enumerate(items(spec.get(group))):
-            if not isinstance(raw, dict):
-                continue
-            resources = mapping(raw.get("resources"))
-            limits, requests = mapping(resources.get("limits")), mapping(resources.get("requests"))
-            if group == "containers":
+            if isinstance(raw, dict):
                 role = Role.CONTAINER
-            else:
-                role = Role.SIDECAR if raw.get("restartPolicy") == "Always" else Role.INIT
-            name = raw.get("name")
-            one = Container(name if isinstance(name, str) else "", role, group, index, raw, limits, requests)
-            for key in limits:
-                match = classify(policy, key)
-                if match is not None:
-                    one.keys[key] = match
-            for key in requests:
-                match = None if key in limits else classify(policy, key)
-                if match is not None:
-                    one.keys[key] = match
-            found.append(one)
+                if group == "initContainers":
+                    role = Role.SIDECAR if raw.get("restartPolicy") == "Always" else Role.INIT
+                resources = mapping(raw.get("resources"))
+                limits, requests = mapping(resources.get("limits")), mapping(resources.get("requests"))
+                found.append(Container(shape_of(policy, group, index, role, raw.get("name"), limits, requests), raw))
     return found
+
+
+def shape_of(
+    policy: Policy,
+    group: str,
+    index: int,
+    role: Role,
+    name: object,
+    limits: Mapping[str, Any],
+    requests: Mapping[str, Any],
+) -> Shape:
+    """The shape of one container."""
+    arguments = (policy, group, index, role, name if isinstance(name, str) else "")
+    # Reviews hold text only. Other values are not kept: as keys of a cache True is 1, and a list is none.
+    if all(type(value) is str for value in limits.values()) and all(type(value) is str for value in requests.values()):
+        return _shape(*arguments, tuple(limits.items()), tuple(requests.items()))
+    return _shape.__wrapped__(*arguments, tuple(limits.items()), tuple(requests.items()))
+
+
+@lru_cache(maxsize=4096)
+def _shape(
+    policy: Policy, group: str, index: int, role: Role, name: str, limits: Quantities, requests: Quantities
+) -> Shape:
+    asked = {**dict(limits), **dict(requests)}
+    keys = {key: match for key in asked if (match := classify(policy, key)) is not None}
+    values: dict[str, int] = {}
+    invalid: list[Note] = []
+    too_large: list[Note] = []
+    shape = Shape(name, role, group, index, dict(limits), dict(requests), keys, values, (), ())
+    for key in keys:
+        number, problem = _read_key(shape, key)
+        if problem is not None:
+            (too_large if problem.reason is Reason.NUMBER_TOO_LARGE else invalid).append(problem)
+        values[key] = number
+    return replace(shape, invalid=tuple(invalid), too_large=tuple(too_large))
 
 
 def malformed(pod: Mapping[str, Any], containers: list[Container]) -> list[Note]:
@@ -97,9 +135,9 @@ def malformed(pod: Mapping[str, Any], containers: list[Container]) -> list[Note]
     maps = [("metadata", metadata), ("spec.affinity", spec.get("affinity"))]
     maps += [(f"metadata.{name}", mapping(metadata).get(name)) for name in ("labels", "annotations")]
     lists = [(f"spec.{name}", spec.get(name)) for name in ("resourceClaims", "tolerations")]
-    for one in containers:
-        lists.append((f"{one.path}.env", one.raw.get("env")))
-        lists.append((f"{one.path}.resources.claims", mapping(one.raw.get("resources")).get("claims")))
+    for shape, raw in containers:
+        lists.append((f"{shape.path}.env", raw.get("env")))
+        lists.append((f"{shape.path}.resources.claims", mapping(raw.get("resources")).get("claims")))
     wrong = [(where, value, "map") for where, value in maps if value is not None and not isinstance(value, dict)]
     wrong += [(where, value, "list") for where, value in lists if value is not None and not isinstance(value, list)]
     return [
@@ -109,48 +147,44 @@ def malformed(pod: Mapping[str, Any], containers: list[Container]) -> list[Note]
 
 
 def check(containers: list[Container]) -> tuple[list[Note], list[Note]]:
-    """Fills in the values, and finds what the API server refuses once it validates (S6) or what no number holds (S11).
+    """What the API server refuses once it validates (S6), and what no number holds (S11).
 
     Returns:
         Problems that leave the whole pod to the API server's own message, and problems that deny it.
     """
     invalid: list[Note] = []
-    too_large: list[Note] = []
     names: set[str] = set()
-    for one in containers:
-        if one.keys and (not one.name or one.name in names):
-            text = f"container name {quantity.shown(one.name)} is used twice" if one.name else "a container has no name"
-            invalid.append(Note(Reason.INVALID_REQUEST, text, f"{one.path}.name"))
-        names.add(one.name)
-        for key in one.keys:
-            _check_key(one, key, invalid, too_large)
-    return invalid, too_large
+    for shape, _ in containers:
+        if shape.keys and (not shape.name or shape.name in names):
+            name = quantity.shown(shape.name)
+            text = f"container name {name} is used twice" if shape.name else "a container has no name"
+            invalid.append(Note(Reason.INVALID_REQUEST, text, f"{shape.path}.name"))
+        names.add(shape.name)
+        invalid += shape.invalid
+    return invalid, [note for shape, _ in containers for note in shape.too_large]
 
 
-def _check_key(one: Container, key: str, invalid: list[Note], too_large: list[Note]) -> None:
+def _read_key(one: Shape, key: str) -> tuple[int, Note | None]:
+    """The number of a key, and what is wrong with it."""
     if key not in one.limits:
         text = f"{key} is in requests but not in limits in container {one.name}: write it in limits"
-        invalid.append(Note(Reason.INVALID_REQUEST, text, one.key_path(key, "requests")))
-        return
-    problem, number = _read(one, key, "limits", one.limits[key])
+        return 0, Note(Reason.INVALID_REQUEST, text, one.key_path(key, "requests"))
+    number, problem = _read(one, key, "limits", one.limits[key])
     if problem is None and key in one.requests:
-        problem, requested = _read(one, key, "requests", one.requests[key])
+        requested, problem = _read(one, key, "requests", one.requests[key])
         if problem is None and requested != number:
             text = (
                 f"{key} differs in container {one.name}: {quantity.shown(one.limits[key])} in limits, "
                 f"{quantity.shown(one.requests[key])} in requests; write the same number"
             )
             problem = Note(Reason.INVALID_REQUEST, text, one.key_path(key))
-    if problem is not None:
-        invalid.append(problem)
-        return
-    if number > quantity.INT64_MAX:
+    if problem is None and number > quantity.INT64_MAX:
         text = f"{key} is {quantity.shown(one.limits[key])} in container {one.name}: more than 64 bits hold"
-        too_large.append(Note(Reason.NUMBER_TOO_LARGE, text, one.key_path(key)))
-    one.values[key] = number
+        problem = Note(Reason.NUMBER_TOO_LARGE, text, one.key_path(key))
+    return number, problem
 
 
-def _read(one: Container, key: str, part: str, value: object) -> tuple[Note | None, int]:
+def _read(one: Shape, key: str, part: str, value: object) -> tuple[int, Note | None]:
     """The number, or why the API server refuses it."""
     reason = Reason.INVALID_REQUEST
     try:
@@ -159,9 +193,9 @@ def _read(one: Container, key: str, part: str, value: object) -> tuple[Note | No
         why = "not a number"
     else:
         if number is not None and number >= 0:
-            return None, number
+            return number, None
         why = "must not be negative"
         if number is None:
             reason, why = Reason.WHOLE_CARDS_ONLY, "whole cards only, extended resources are integers"
     text = f"{key} is {quantity.shown(value)} in container {one.name}: {why}"
-    return Note(reason, text, one.key_path(key, part)), 0
+    return 0, Note(reason, text, one.key_path(key, part))

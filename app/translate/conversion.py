@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from app.translate import additions, advice, gates, marks, quantity
 from app.translate.asks import Asked, asks_of
 from app.translate.claims import ClaimPlan, is_named_after, plan_claims
-from app.translate.containers import EMPTY, Container, check, items, mapping, read_containers
+from app.translate.containers import EMPTY, Container, Shape, items, mapping, shape_of
 from app.translate.decision import Claim, Decision, Note, Outcome, Role, Template
 from app.translate.facts import Facts
 from app.translate.notes import short
-from app.translate.patch import Patch
+from app.translate.patch import Operation, Patch
 from app.translate.placement import Use, place
 from app.translate.policy import Policy
 from app.translate.reasons import Reason
@@ -34,11 +35,14 @@ def leave_keys(pod: Mapping[str, Any], policy: Policy, note: Note, warnings: Ite
 class _Part:
     """One container on its way."""
 
-    container: Container
+    shape: Shape
+    raw: Mapping[str, Any]
     asked: Asked
     ours: bool = False
     """It was converted in an earlier round of this admission (S5)."""
     plans: tuple[ClaimPlan, ...] = ()
+    removed: tuple[str, ...] = ()
+    """Keys that disappear, with the priority."""
 
 
 @dataclass(slots=True)
@@ -60,10 +64,10 @@ class Conversion:
         annotations = mapping(mapping(self.pod.get("metadata")).get("annotations"))
         recorded = marks.read_originals(self.pod)
         self.selection, selection_warnings = read_selection(annotations)
-        parts = [_Part(one, asks_of(one, self.facts, self.policy)) for one in self.containers]
+        parts = [_Part(shape, raw, asks_of(shape, self.facts, self.policy)) for shape, raw in self.containers]
         for part in parts:
-            part.ours = recorded is not None and self._is_ours(part.container, recorded)
-            if part.ours and recorded is not None:
+            if recorded is not None and self._is_ours(part.shape, part.raw, recorded):
+                part.ours = True
                 self._compare_with_recorded(part, recorded)
             else:
                 self._plan(part)
@@ -73,7 +77,7 @@ class Conversion:
             return leave_keys(
                 self.pod, self.policy, Note(Reason.KEYS_STAY, "none of the legacy keys can be converted"), self.warnings
             )
-        planned = [(part.container, part.plans) for part in parts if part.plans]
+        planned = [(part.shape, part.plans) for part in parts if part.plans]
         if planned:
             denial, pinned = gates.check_node_name(self.pod, self.policy)
             privileged = gates.privileged_container(
@@ -82,9 +86,10 @@ class Conversion:
             self.denials += [note for note in (denial, privileged) if note is not None]
         else:
             pinned = False
-        removed = {key for part in parts for key in part.asked.converts}
-        limit_range = gates.limit_range_denial(self.facts.limit_ranges, removed)
-        self.denials += [limit_range] if limit_range is not None else []
+        if self.facts.limit_ranges:
+            removed = {key for part in parts for key in part.asked.converts}
+            limit_range = gates.limit_range_denial(self.facts.limit_ranges, removed)
+            self.denials += [limit_range] if limit_range is not None else []
         if self.denials:
             return Decision(Outcome.DENIED, tuple(dict.fromkeys(self.denials)), short(self.warnings))
         self._warn_about_selection(planned, annotations, selection_warnings)
@@ -92,7 +97,7 @@ class Conversion:
         self.warnings += advice.about_pod(self.pod, self.containers, self.policy)
         return self._convert(parts, planned, recorded, pinned=pinned)
 
-    def _is_ours(self, one: Container, recorded: marks.Originals) -> bool:
+    def _is_ours(self, one: Shape, raw: Mapping[str, Any], recorded: marks.Originals) -> bool:
         """Whether a container carries the claim that its recorded originals lead to (S5)."""
         keys = recorded.containers.get(one.name)
         if keys is None:
@@ -103,27 +108,25 @@ class Conversion:
             mapping(entry).get("name"): mapping(entry).get("resourceClaimTemplateName")
             for entry in items(self.spec.get("resourceClaims"))
         }
-        used = [templates.get(mapping(c).get("name")) for c in items(mapping(one.raw.get("resources")).get("claims"))]
+        used = [templates.get(mapping(c).get("name")) for c in items(mapping(raw.get("resources")).get("claims"))]
         # An init container may borrow the claim of any other container, so every recorded one counts.
         slugs = {
             plan.slug
-            for other in self.containers
+            for other, _ in self.containers
             for plan in self._recorded_plans(other, recorded.containers.get(other.name, EMPTY))
         }
         return any(isinstance(name, str) and any(is_named_after(name, slug) for slug in slugs) for name in used)
 
-    def _recorded_plans(self, one: Container, keys: Mapping[str, Any]) -> tuple[ClaimPlan, ...]:
+    def _recorded_plans(self, one: Shape, keys: Mapping[str, Any]) -> tuple[ClaimPlan, ...]:
         """The claims that the recorded keys of a container lead to."""
-        raw = {**one.raw, "resources": {"limits": dict(keys)}}
-        original = next(iter(read_containers({one.group: [raw]}, self.policy)))
-        if any(check([original])):
+        original = shape_of(self.policy, one.group, one.index, one.role, one.name, keys, EMPTY)
+        if original.invalid or original.too_large:
             return ()
-        asks = tuple(asks_of(original, self.facts, self.policy).asks)
+        asks = asks_of(original, self.facts, self.policy).asks
         return plan_claims(asks, self.selection, self.facts, self.policy)[0]
 
     def _compare_with_recorded(self, part: _Part, recorded: marks.Originals) -> None:
-        part.asked.warnings.clear()
-        one = part.container
+        one = part.shape
         for key in part.asked.converts:
             before = recorded.containers[one.name].get(key)
             if before is not None and quantity.parse(before) != one.values[key]:
@@ -131,12 +134,12 @@ class Conversion:
                 self.warnings.append(Note(Reason.VALUE_DIFFERS, text, one.key_path(key)))
 
     def _plan(self, part: _Part) -> None:
-        one, asked = part.container, part.asked
+        one, asked = part.shape, part.asked
         self.warnings += asked.warnings
         self.denials += asked.denials
         if not asked.asks:
             return
-        part.plans, refused = plan_claims(tuple(asked.asks), self.selection, self.facts, self.policy)
+        part.plans, refused = plan_claims(asked.asks, self.selection, self.facts, self.policy)
         self.denials += [Note(reason, f"{text} (container {one.name})", one.path) for reason, text in refused]
         for plan in part.plans:
             self.warnings += [Note(reason, f"{text} ({one.name})", one.path) for reason, text in plan.findings]
@@ -145,12 +148,12 @@ class Conversion:
         name = self.policy.settings.resource_names.priority
         for part in parts:
             if part.asked.priority is not None:
-                text = f"{name}: priority without a card stays and asks nothing (container {part.container.name})"
-                self.warnings.append(Note(Reason.PRIORITY_WITHOUT_CARD, text, part.container.key_path(name)))
+                text = f"{name}: priority without a card stays and asks nothing (container {part.shape.name})"
+                self.warnings.append(Note(Reason.PRIORITY_WITHOUT_CARD, text, part.shape.key_path(name)))
 
     def _warn_about_selection(
         self,
-        planned: Sequence[tuple[Container, Sequence[ClaimPlan]]],
+        planned: Sequence[tuple[Shape, Sequence[ClaimPlan]]],
         annotations: Mapping[str, Any],
         selection_warnings: Sequence[Note],
     ) -> None:
@@ -169,7 +172,7 @@ class Conversion:
     def _convert(
         self,
         parts: Sequence[_Part],
-        planned: Sequence[tuple[Container, Sequence[ClaimPlan]]],
+        planned: Sequence[tuple[Shape, Sequence[ClaimPlan]]],
         recorded: marks.Originals | None,
         *,
         pinned: bool,
@@ -189,7 +192,7 @@ class Conversion:
             if use.owner is None
         ]
         patch.append(("spec", "resourceClaims"), entries)
-        with_devices = {use.container.name for use in uses} | {part.container.name for part in parts if part.ours}
+        with_devices = {use.shape.name for use in uses} | {part.shape.name for part in parts if part.ours}
         additions.add_environment(patch, self.containers, priorities, with_devices, self.policy)
         if uses:
             additions.add_to_spec(patch, self.spec, self.policy)
@@ -208,50 +211,57 @@ class Conversion:
 
     def _strip(self, patch: Patch, parts: Sequence[_Part], uses: Sequence[Use]) -> dict[int, int]:
         """Removes the keys, adds the claims; returns the priorities by position (S35, S64)."""
-        names = self.policy.settings.resource_names
+        name = self.policy.settings.resource_names.priority
         priorities: dict[int, int] = {}
-        claims: dict[int, list[str]] = {}
-        for use in uses:
-            claims.setdefault(id(use.container), []).append(use.name)
         for position, part in enumerate(parts):
-            one = part.container
-            if part.asked.priority is not None:
+            part.removed = part.asked.converts
+            priority = part.asked.priority
+            if priority is not None:
                 # Every container of a pod that converts, also one without a card of its own.
-                priorities[position] = part.asked.priority
-                part.asked.converts[names.priority] = one.keys[names.priority]
-                if part.asked.priority > 1:
-                    text = f"{names.priority} is {part.asked.priority}; it is 0 or 1 (container {one.name})"
-                    self.warnings.append(Note(Reason.PRIORITY_RANGE, text, one.key_path(names.priority)))
-            if part.asked.converts:
-                _strip_container(patch, one, part.asked.converts, claims.get(id(one), []))
+                priorities[position] = priority
+                part.removed = (*part.removed, name)
+                if priority > 1:
+                    text = f"{name} is {priority}; it is 0 or 1 (container {part.shape.name})"
+                    self.warnings.append(Note(Reason.PRIORITY_RANGE, text, part.shape.key_path(name)))
+            if part.removed:
+                claims = [use.name for use in uses if use.shape is part.shape]
+                _strip_container(patch, part, claims)
         return priorities
 
     def _originals(self, parts: Iterable[_Part], recorded: marks.Originals) -> marks.Originals:
         containers: dict[str, marks.Keys] = {}
         added: dict[str, tuple[str, ...]] = {}
         for part in parts:
-            if part.asked.converts and not part.ours:
-                one = part.container
-                containers[one.name] = marks.record(one, part.asked.converts)
-                others = marks.added_by_others(self.pod, one, part.asked.converts)
+            if part.removed and not part.ours:
+                containers[part.shape.name] = marks.record(part.shape, part.removed)
+                others = marks.added_by_others(self.pod, part.shape, part.removed)
                 if others:
-                    added[one.name] = others
+                    added[part.shape.name] = others
         return recorded.with_more(containers, added)
 
 
-def _strip_container(patch: Patch, one: Container, keys: Iterable[str], claims: Sequence[str]) -> None:
-    base = ("spec", one.group, one.index, "resources")
-    gone = [(part, [key for key in keys if key in values], len(values)) for part, values in one.parts]
-    empty = [part for part, removed, there in gone if removed and len(removed) == there]
-    if not claims and len(empty) == len(mapping(one.raw.get("resources"))):
+def _strip_container(patch: Patch, part: _Part, claims: Sequence[str]) -> None:
+    base = ("spec", part.shape.group, part.shape.index, "resources")
+    removals, emptied = _removals(part.shape, part.removed)
+    if not claims and emptied == len(mapping(part.raw.get("resources"))):
         patch.remove(base)
         return
-    for part, removed, _ in gone:
-        if part in empty:
-            patch.remove((*base, part))
-        else:
-            patch.remove_keys((*base, part), removed)
+    patch.operations += removals
     patch.append((*base, "claims"), [{"name": name} for name in claims])
+
+
+@lru_cache(maxsize=4096)
+def _removals(one: Shape, keys: tuple[str, ...]) -> tuple[tuple[Operation, ...], int]:
+    """The operations that remove keys from limits and requests, and how many of the two maps disappear."""
+    patch, emptied = Patch(EMPTY), 0
+    for part, values in one.parts:
+        gone = [key for key in keys if key in values]
+        if gone and len(gone) == len(values):
+            patch.remove(("spec", one.group, one.index, "resources", part))
+            emptied += 1
+        else:
+            patch.remove_keys(("spec", one.group, one.index, "resources", part), gone)
+    return tuple(patch.operations), emptied
 
 
 def _claims(uses: Iterable[Use], templates: Mapping[int, Template]) -> Iterable[Claim]:
@@ -260,8 +270,8 @@ def _claims(uses: Iterable[Use], templates: Mapping[int, Template]) -> Iterable[
         for row in owner.plan.rows:
             ask = row.ask
             yield Claim(
-                container=use.container.name,
-                role=use.container.role,
+                container=use.shape.name,
+                role=use.shape.role,
                 claim=use.name,
                 template=templates[id(owner)].name,
                 request=row.request,
@@ -273,7 +283,7 @@ def _claims(uses: Iterable[Use], templates: Mapping[int, Template]) -> Iterable[
                 cores=row.cores,
                 exclusive=row.exclusive,
                 mig_profile=ask.mig_profile,
-                shares_claim_of=use.owner.container.name if use.owner is not None else None,
-                rules=(*row.rules, *(("S65",) if use.container.role is not Role.CONTAINER else ())),
-                read={key: value for key, value in use.container.limits.items() if key in use.container.keys},
+                shares_claim_of=use.owner.shape.name if use.owner is not None else None,
+                rules=(*row.rules, *(("S65",) if use.shape.role is not Role.CONTAINER else ())),
+                read={key: value for key, value in use.shape.limits.items() if key in use.shape.keys},
             )

@@ -102,8 +102,8 @@ def privileged_container(containers: Sequence[Container], profiles: Iterable[Dri
     enforcing = next((p for p in profiles if p.privileged == "deny"), None)
     if enforcing is None:
         return None
-    for one in containers:  # init containers come first
-        if mapping(one.raw.get("securityContext")).get("privileged") is True:
+    for one, raw in containers:  # init containers come first
+        if mapping(raw.get("securityContext")).get("privileged") is True:
             text = (
                 f"container {one.name} is privileged, which escapes the limits that {enforcing.title} sets: "
                 f"run it in a pod of its own"

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from app.translate import quantity
-from app.translate.containers import Container, items, mapping
+from app.translate.containers import Shape, items, mapping
 from app.translate.decision import CONVERTED_LABEL, ORIGINALS_ANNOTATION, WARNINGS_ANNOTATION, Note
 from app.translate.patch import Patch
 
@@ -62,12 +63,13 @@ def read_originals(pod: Mapping[str, Any]) -> Originals | None:
     )
 
 
-def record(one: Container, keys: Iterable[str]) -> Keys:
+@lru_cache(maxsize=4096)
+def record(one: Shape, keys: tuple[str, ...]) -> Keys:
     """The keys of a container as they are recorded."""
     return {key: quantity.canonical(one.limits[key]) for key in sorted(keys)}
 
 
-def added_by_others(pod: Mapping[str, Any], one: Container, keys: Iterable[str]) -> tuple[str, ...]:
+def added_by_others(pod: Mapping[str, Any], one: Shape, keys: Iterable[str]) -> tuple[str, ...]:
     """Keys that no field manager owns; none of them when the pod carries no managedFields.
 
     managedFields are computed before admission, so what LimitRanger or another webhook added is missing there.

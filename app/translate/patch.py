@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 Path = tuple[str | int, ...]
+Operation = dict[str, Any]
 
 
 @lru_cache(maxsize=4096)
@@ -31,7 +32,7 @@ class Patch:
     def __init__(self, pod: Mapping[str, Any]) -> None:
         self._pod = pod
         self._added: dict[Path, Any] = {}
-        self.operations: list[dict[str, Any]] = []
+        self.operations: list[Operation] = []
 
     def add(self, path: Path, value: Any) -> None:
         """Adds or replaces a member whose parent exists."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from app.translate.asks import Ask
 from app.translate.claims import ClaimPlan
-from app.translate.containers import Container
+from app.translate.containers import Shape
 from app.translate.decision import Note, Role
 from app.translate.devices import smallest_card_mib
 from app.translate.facts import Facts
@@ -24,7 +24,7 @@ _NO_LIMIT = 1 << 62
 class Use:
     """One claim of one container."""
 
-    container: Container
+    shape: Shape
     plan: ClaimPlan
     owner: Use | None = None
     """The use whose claim this one borrows."""
@@ -33,7 +33,7 @@ class Use:
 
 
 def place(
-    planned: Sequence[tuple[Container, Sequence[ClaimPlan]]],
+    planned: Sequence[tuple[Shape, Sequence[ClaimPlan]]],
     taken: Iterable[str],
     selection: Selection,
     facts: Facts,
@@ -49,23 +49,23 @@ def place(
     Returns:
         The uses in the order of ``planned``, and warnings about init containers.
     """
-    uses = [Use(container, plan) for container, plans in planned for plan in plans]
-    owners = [use for use in uses if use.container.role is Role.CONTAINER]
+    uses = [Use(shape, plan) for shape, plans in planned for plan in plans]
+    owners = [use for use in uses if use.shape.role is Role.CONTAINER]
     warnings: list[Note] = []
-    inits = [use for use in uses if use.container.role is Role.INIT]
+    inits = [use for use in uses if use.shape.role is Role.INIT]
     # Largest first, so that a smaller init container finds the larger one's claim.
     for use in sorted(inits, key=lambda u: _size(u.plan), reverse=True):
         fitting = [o for o in owners if _covers(o.plan, use.plan, selection, facts, policy)]
-        name = use.container.name
+        name = use.shape.name
         if fitting:
             use.owner = min(fitting, key=lambda o: _size(o.plan))
             if _size(use.owner.plan) != _size(use.plan):
-                text = f"init container {name} shares the claim of {use.owner.container.name} and gets its larger limit"
-                warnings.append(Note(Reason.INIT_LARGER_LIMIT, text, use.container.path))
+                text = f"init container {name} shares the claim of {use.owner.shape.name} and gets its larger limit"
+                warnings.append(Note(Reason.INIT_LARGER_LIMIT, text, use.shape.path))
         else:
             owners.append(use)
             text = f"the card of init container {name} stays reserved until the pod ends and adds up"
-            warnings.append(Note(Reason.INIT_OWN_CLAIM, text, use.container.path))
+            warnings.append(Note(Reason.INIT_OWN_CLAIM, text, use.shape.path))
     names = set(taken)
     for use in uses:
         if use.owner is None:
@@ -103,7 +103,7 @@ def _free_name(use: Use, taken: set[str]) -> str:
     number = 1
     while True:
         tail = f"-{suffix}" if number == 1 else f"-{suffix}-{number}"
-        name = use.container.name[: _NAME_LENGTH - len(tail)].rstrip("-") + tail
+        name = use.shape.name[: _NAME_LENGTH - len(tail)].rstrip("-") + tail
         if name not in taken:
             return name
         number += 1

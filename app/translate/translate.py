@@ -51,7 +51,7 @@ def translate(pod: Mapping[str, Any], facts: Facts, policy: Policy, *, avoid: fr
     """
     spec = mapping(pod.get("spec"))
     containers = read_containers(spec, policy)
-    if not any(one.keys for one in containers):
+    if not any(shape.keys for shape, _ in containers):
         return _without_keys(pod, spec, containers, policy)
     staying_out = gates.stays_out(pod, policy)
     if staying_out is not None:
@@ -96,6 +96,6 @@ def _is_native(pod: Mapping[str, Any], containers: Iterable[Container], facts: F
     annotations = mapping(mapping(pod.get("metadata")).get("annotations"))
     return (
         any(c.extended_resource_name == count for c in (facts.device_classes or {}).values())
-        and all(match.key is Key.COUNT for one in containers for match in one.keys.values())
+        and all(match.key is Key.COUNT for shape, _ in containers for match in shape.keys.values())
         and not any(str(annotations.get(name) or "").strip() for name in ANNOTATIONS)
     )

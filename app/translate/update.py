@@ -8,14 +8,15 @@ server's own refusal.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from app.translate import marks, quantity
-from app.translate.containers import Container, check, items, mapping, read_containers
+from app.translate.containers import Container, Shape, check, items, mapping, read_containers
 from app.translate.decision import Decision, Note, Outcome
 from app.translate.gates import TERMS, pinned_terms, required_terms
-from app.translate.patch import Patch
+from app.translate.patch import Patch, Path
 from app.translate.policy import Policy
 from app.translate.reasons import Reason
 
@@ -27,25 +28,67 @@ def translate_update(pod: Mapping[str, Any], old: Mapping[str, Any], policy: Pol
         return _untouched("the pod was not converted")
     if mapping(pod.get("metadata")).get("deletionTimestamp"):
         return _untouched("the pod is being deleted")
-    spec, old_spec = mapping(pod.get("spec")), mapping(old.get("spec"))
-    containers = read_containers(spec, policy)
-    before = {one.name: one for one in read_containers(old_spec, policy)}
+    containers = read_containers(mapping(pod.get("spec")), policy)
+    before = {one.shape.name: one for one in read_containers(mapping(old.get("spec")), policy)}
     returned = {
-        one.name: [key for key in one.keys if key not in before[one.name].keys] if one.name in before else [*one.keys]
-        for one in containers
+        shape.name: [key for key in shape.keys if shape.name not in before or key not in before[shape.name].shape.keys]
+        for shape, _ in containers
     }
-    patch = _restore_placement(pod, old, spec, old_spec, policy)
     if any(returned.values()):
         difference = _difference(containers, returned, recorded)
         if difference is not None:
             return _untouched(difference)
-    for one in containers:
-        if returned[one.name]:
-            _strip_again(patch, one, before[one.name], returned[one.name])
-    if not patch.operations:
+    restoration = _Restoration(pod)
+    for shape, _ in containers:
+        if returned[shape.name]:
+            _strip_again(restoration, shape, before[shape.name], returned[shape.name])
+    _restore_placement(restoration, pod, old, policy)
+    operations = restoration.patch.operations
+    if not operations:
         return _untouched("no legacy key came back")
+    restoration.keep_field_managers(old)
     note = Note(Reason.REAPPLIED, "the same manifest was applied again; what was converted stays converted")
-    return Decision(Outcome.CONVERTED, (note,), patch=tuple(patch.operations))
+    return Decision(Outcome.CONVERTED, (note,), patch=tuple(operations))
+
+
+class _Restoration:
+    """A patch together with the pod that it leads to."""
+
+    def __init__(self, pod: Mapping[str, Any]) -> None:
+        self.patch = Patch(pod)
+        self._result: Any = copy.deepcopy(pod)
+
+    def remove(self, path: Path) -> None:
+        """Removes a member that exists."""
+        self.patch.remove(path)
+        del self._parent(path)[path[-1]]
+
+    def replace(self, path: Path, value: Any) -> None:
+        """Replaces a member that exists."""
+        self.patch.replace(path, value)
+        self._parent(path)[path[-1]] = value
+
+    def keep_field_managers(self, old: Mapping[str, Any]) -> None:
+        """Restores managedFields when nothing else is left of the update.
+
+        The API server has renewed the applier's time stamp and may have sorted the entries anew; with both undone the
+        update is none, and the resourceVersion stays. When anything else changed, its new owner must be kept.
+        """
+        stored = mapping(old.get("metadata")).get("managedFields")
+        current = mapping(self._result.get("metadata")).get("managedFields")
+        if stored and current and current != stored and _without_managers(self._result) == _without_managers(old):
+            self.replace(("metadata", "managedFields"), stored)
+
+    def _parent(self, path: Path) -> Any:
+        value = self._result
+        for part in path[:-1]:
+            value = value[part]
+        return value
+
+
+def _without_managers(pod: Mapping[str, Any]) -> dict[str, Any]:
+    metadata = {key: value for key, value in mapping(pod.get("metadata")).items() if key != "managedFields"}
+    return {**pod, "metadata": metadata}
 
 
 def _untouched(text: str) -> Decision:
@@ -59,7 +102,7 @@ def _difference(
     invalid, too_large = check(list(containers))
     if invalid or too_large:
         return (invalid or too_large)[0].message
-    for one in containers:
+    for one, _ in containers:
         originals = recorded.containers.get(one.name, {})
         optional = recorded.added_by_others.get(one.name, ())
         keys = returned[one.name]
@@ -74,40 +117,37 @@ def _difference(
     return None
 
 
-def _strip_again(patch: Patch, one: Container, before: Container, keys: Sequence[str]) -> None:
+def _strip_again(restoration: _Restoration, one: Shape, before: Container, keys: Sequence[str]) -> None:
     base = ("spec", one.group, one.index, "resources")
     old_resources = mapping(before.raw.get("resources"))
     for part, values in one.parts:
         gone = [key for key in keys if key in values]
         if gone and len(gone) == len(values) and part not in old_resources:
-            patch.remove((*base, part))
+            restoration.remove((*base, part))
         else:
-            patch.remove_keys((*base, part), gone)
+            for key in gone:
+                restoration.remove((*base, part, key))
 
 
 def _restore_placement(
-    pod: Mapping[str, Any], old: Mapping[str, Any], spec: Mapping[str, Any], old_spec: Mapping[str, Any], policy: Policy
-) -> Patch:
+    restoration: _Restoration, pod: Mapping[str, Any], old: Mapping[str, Any], policy: Policy
+) -> None:
     """Scheduler, node and tolerations go back to the stored ones where converting the file would give just these."""
-    patch = Patch(pod)
+    spec, stored = mapping(pod.get("spec")), mapping(old.get("spec"))
     schedulers = policy.settings.schedulers
-    if spec.get("schedulerName") == schedulers.legacy and old_spec.get("schedulerName") == schedulers.target:
-        patch.replace(("spec", "schedulerName"), schedulers.target)
-    node = spec.get("nodeName") or old_spec.get("nodeName")
-    terms, stored = required_terms(pod), required_terms(old)
+    if spec.get("schedulerName") == schedulers.legacy and stored.get("schedulerName") == schedulers.target:
+        restoration.replace(("spec", "schedulerName"), schedulers.target)
+    node = spec.get("nodeName") or stored.get("nodeName")
+    terms, stored_terms = required_terms(pod), required_terms(old)
     if isinstance(node, str):
-        if terms != stored and pinned_terms(terms, node) == stored:
-            patch.replace(TERMS, stored)
-        if (
-            spec.get("nodeName")
-            and not old_spec.get("nodeName")
-            and pinned_terms([], node)[0]["matchFields"][0]
-            in (match for term in stored for match in items(mapping(term).get("matchFields")))
-        ):
-            patch.remove(("spec", "nodeName"))
+        if terms and terms != stored_terms and pinned_terms(terms, node) == stored_terms:
+            restoration.replace(TERMS, stored_terms)
+        (pin,) = pinned_terms([], node)[0]["matchFields"]
+        pins = [match for term in stored_terms for match in items(mapping(term).get("matchFields"))]
+        if spec.get("nodeName") and not stored.get("nodeName") and pin in pins:
+            restoration.remove(("spec", "nodeName"))
     wanted = [t.model_dump(by_alias=True, exclude_none=True) for t in policy.settings.options.tolerations]
     tolerations = items(spec.get("tolerations"))
     missing = [t for t in wanted if t not in tolerations]
-    if missing and [*tolerations, *missing] == items(old_spec.get("tolerations")):
-        patch.append(("spec", "tolerations"), missing)
-    return patch
+    if missing and tolerations and [*tolerations, *missing] == items(stored.get("tolerations")):
+        restoration.replace(("spec", "tolerations"), [*tolerations, *missing])

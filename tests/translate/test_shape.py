@@ -466,6 +466,17 @@ def test_S60_one_container_less_is_a_difference() -> None:
     assert translate_update(with_limits(old, {GPU: "1"}), old, DEFAULTS).patch == ()
 
 
+def test_S60_field_managers_are_restored_when_nothing_else_is_left_of_the_update() -> None:
+    """Otherwise the renewed time stamp of the applier alone would give the pod a new resourceVersion."""
+    new, old = reapplied(asking({GPU: 1}))
+    old["metadata"]["managedFields"] = [{"manager": "kubectl", "time": "1"}, {"manager": "scheduler", "time": "2"}]
+    new["metadata"]["managedFields"] = [{"manager": "scheduler", "time": "2"}, {"manager": "kubectl", "time": "3"}]
+    assert admitted(new, translate_update(new, old, DEFAULTS)) == old
+    new["metadata"]["labels"]["changed"] = "yes"
+    kept = admitted(new, translate_update(new, old, DEFAULTS))
+    assert kept["metadata"]["managedFields"] == new["metadata"]["managedFields"]
+
+
 def test_S60_nothing_else_is_touched() -> None:
     new, old = reapplied(asking({GPU: 1}))
     new["metadata"]["labels"]["changed"] = "yes"
