@@ -41,7 +41,7 @@ def add_environment(
         elif options.hide_from_others and VISIBLE_DEVICES not in values:
             extra[VISIBLE_DEVICES] = "none"
         path = ("spec", one.group, one.index, "env")
-        patch.append(path, [{"name": name, "value": value} for name, value in extra.items()])
+        patch.append(path, raw.get("env"), [{"name": name, "value": value} for name, value in extra.items()])
 
 
 def add_to_spec(patch: Patch, spec: Mapping[str, Any], policy: Policy) -> None:
@@ -51,4 +51,4 @@ def add_to_spec(patch: Patch, spec: Mapping[str, Any], policy: Policy) -> None:
         patch.add(("spec", "runtimeClassName"), options.runtime_class_name)
     present = items(spec.get("tolerations"))
     wanted = [t.model_dump(by_alias=True, exclude_none=True) for t in options.tolerations]
-    patch.append(("spec", "tolerations"), [t for t in wanted if t not in present])
+    patch.append(("spec", "tolerations"), present, [t for t in wanted if t not in present])

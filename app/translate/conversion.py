@@ -23,7 +23,7 @@ from app.translate.selection import ANNOTATIONS, NO_SELECTION, Selection, compar
 
 def leave_keys(pod: Mapping[str, Any], policy: Policy, note: Note, warnings: Iterable[Note]) -> Decision:
     """Leaves the keys; the old scheduler's name goes all the same, and a re-apply finds its way back (S4, S60)."""
-    patch = Patch(pod)
+    patch = Patch()
     gates.switch_scheduler(pod, patch, policy)
     kept = short(warnings)
     if patch.operations:
@@ -181,7 +181,7 @@ class Conversion:
         uses, placement_warnings = place(planned, taken, self.selection, self.facts, self.policy)
         self.warnings += placement_warnings
         templates = {id(use): use.plan.template(self.avoid) for use in uses if use.owner is None}
-        patch = Patch(self.pod)
+        patch = Patch()
         gates.switch_scheduler(self.pod, patch, self.policy)
         if pinned:
             self.warnings.append(gates.pin_node(self.pod, patch))
@@ -191,7 +191,7 @@ class Conversion:
             for use in uses
             if use.owner is None
         ]
-        patch.append(("spec", "resourceClaims"), entries)
+        patch.append(("spec", "resourceClaims"), self.spec.get("resourceClaims"), entries)
         with_devices = {use.shape.name for use in uses} | {part.shape.name for part in parts if part.ours}
         additions.add_environment(patch, self.containers, priorities, with_devices, self.policy)
         if uses:
@@ -242,18 +242,19 @@ class Conversion:
 
 def _strip_container(patch: Patch, part: _Part, claims: Sequence[str]) -> None:
     base = ("spec", part.shape.group, part.shape.index, "resources")
+    resources = mapping(part.raw.get("resources"))
     removals, emptied = _removals(part.shape, part.removed)
-    if not claims and emptied == len(mapping(part.raw.get("resources"))):
+    if not claims and emptied == len(resources):
         patch.remove(base)
         return
     patch.operations += removals
-    patch.append((*base, "claims"), [{"name": name} for name in claims])
+    patch.append((*base, "claims"), resources.get("claims"), [{"name": name} for name in claims])
 
 
 @lru_cache(maxsize=4096)
 def _removals(one: Shape, keys: tuple[str, ...]) -> tuple[tuple[Operation, ...], int]:
     """The operations that remove keys from limits and requests, and how many of the two maps disappear."""
-    patch, emptied = Patch(EMPTY), 0
+    patch, emptied = Patch(), 0
     for part, values in one.parts:
         gone = [key for key in keys if key in values]
         if gone and len(gone) == len(values):

@@ -64,11 +64,7 @@ def pin_node(pod: Mapping[str, Any], patch: Patch) -> Note:
     """Turns ``spec.nodeName`` into a required node affinity (S7)."""
     name = mapping(pod.get("spec"))["nodeName"]
     patch.remove(("spec", "nodeName"))
-    terms = required_terms(pod)
-    if terms:
-        patch.replace(TERMS, pinned_terms(terms, name))
-    else:
-        patch.append(TERMS, pinned_terms(terms, name))
+    patch.put(pod, TERMS, pinned_terms(required_terms(pod), name))
     text = f"nodeName {name} became a required node affinity; the node's taints now apply"
     return Note(Reason.NODE_NAME_PINNED, text, "spec.nodeName")
 

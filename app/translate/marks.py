@@ -92,12 +92,19 @@ def mark(pod: Mapping[str, Any], patch: Patch, originals: Originals, warnings: I
     Args:
         label: False for pods of which nothing but the scheduler changed; they are no converted pods.
     """
-    if label:
-        patch.set_in_map(("metadata", "labels"), CONVERTED_LABEL, "true")
-    patch.set_in_map(("metadata", "annotations"), ORIGINALS_ANNOTATION, originals.text())
-    words = sorted({note.reason.value for note in warnings})
+    metadata = pod.get("metadata")
+    present = mapping(metadata)
+    annotations = {ORIGINALS_ANNOTATION: originals.text()}
+    words = {note.reason.value for note in warnings}
     if words:
-        earlier = mapping(mapping(pod.get("metadata")).get("annotations")).get(WARNINGS_ANNOTATION)
+        earlier = mapping(present.get("annotations")).get(WARNINGS_ANNOTATION)
         if isinstance(earlier, str) and earlier:
-            words = sorted({*words, *earlier.split(",")})
-        patch.set_in_map(("metadata", "annotations"), WARNINGS_ANNOTATION, ",".join(words))
+            words.update(earlier.split(","))
+        annotations[WARNINGS_ANNOTATION] = ",".join(sorted(words))
+    labels = {CONVERTED_LABEL: "true"} if label else {}
+    if metadata is None:
+        patch.add(("metadata",), {"labels": labels, "annotations": annotations})
+        return
+    if labels:
+        patch.update(("metadata", "labels"), present.get("labels"), labels)
+    patch.update(("metadata", "annotations"), present.get("annotations"), annotations)

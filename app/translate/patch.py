@@ -1,8 +1,6 @@
 """Builds a minimal JSON Patch (RFC 6902) on the raw pod (S69).
 
 Explicit operations, no diffing and no ``test``: unknown fields are never named, so they survive byte for byte.
-The builder knows the pod and what it has added so far, so that parents are created exactly once, also
-where the pod holds ``null``.
 """
 
 from __future__ import annotations
@@ -29,18 +27,16 @@ def _escaped(part: str) -> str:
 class Patch:
     """Operations relative to one pod, in an order that applies."""
 
-    def __init__(self, pod: Mapping[str, Any]) -> None:
-        self._pod = pod
-        self._added: dict[Path, Any] = {}
+    def __init__(self) -> None:
         self.operations: list[Operation] = []
 
     def add(self, path: Path, value: Any) -> None:
-        """Adds or replaces a member whose parent exists."""
-        self._operation("add", path, value)
+        """Adds a member, or replaces one that is ``null``; its parent exists."""
+        self.operations.append({"op": "add", "path": pointer(path), "value": value})
 
     def replace(self, path: Path, value: Any) -> None:
         """Replaces a member that exists."""
-        self._operation("replace", path, value)
+        self.operations.append({"op": "replace", "path": pointer(path), "value": value})
 
     def remove(self, path: Path) -> None:
         """Removes a member that exists."""
@@ -51,59 +47,35 @@ class Patch:
         base = pointer(path)
         self.operations += [{"op": "remove", "path": f"{base}/{_escaped(key)}"} for key in keys]
 
-    def set_in_map(self, path: Path, key: str, value: Any) -> None:
-        """Sets one key of a map, which is made when it is absent or null; nothing when the value is there already."""
-        current = self._map(path)
-        if current is None:
-            self._make(path, {key: value})
-        elif key in current:
-            if current[key] != value:
-                self.replace((*path, key), value)
-        else:
-            self.add((*path, key), value)
-            if path in self._added:
-                self._added[path] = {**current, key: value}
-
-    def append(self, path: Path, values: Sequence[Any]) -> None:
-        """Appends to a list, which is made when it is absent, null or empty."""
+    def append(self, path: Path, current: object, values: Sequence[Any]) -> None:
+        """Appends to the list ``current``, or makes it when it is absent, ``null`` or empty; its parent exists."""
         if not values:
             return
-        if not self._value(path):
-            self._make(path, list(values))
+        if not current:
+            self.add(path, list(values))
             return
         for value in values:
-            self._operation("add", (*path, "-"), value)
+            self.add((*path, "-"), value)
 
-    def _operation(self, op: str, path: Path, value: Any) -> None:
-        self.operations.append({"op": op, "path": pointer(path), "value": value})
+    def update(self, path: Path, current: object, values: Mapping[str, Any]) -> None:
+        """Sets keys of the map ``current``, or makes it when it is absent or ``null``; its parent exists."""
+        if not isinstance(current, dict):
+            self.add(path, dict(values))
+            return
+        for key, value in values.items():
+            if key not in current:
+                self.add((*path, key), value)
+            elif current[key] != value:
+                self.replace((*path, key), value)
 
-    def _make(self, path: Path, value: Any) -> None:
-        for length in range(1, len(path)):
-            if not isinstance(self._value(path[:length]), dict | list):
-                nested = value
-                for part in reversed(path[length:]):
-                    nested = {part: nested}
-                self.add(path[:length], nested)
-                for deeper in range(length, len(path) + 1):
-                    self._added[path[:deeper]] = nested
-                    nested = nested[path[deeper]] if deeper < len(path) else nested
+    def put(self, owner: Mapping[str, Any], path: Path, value: Any) -> None:
+        """Adds a member of ``owner`` at the end of a path whose parents may be absent or ``null``."""
+        for depth, part in enumerate(path[:-1]):
+            inner = owner.get(str(part))
+            if not isinstance(inner, dict):
+                for outer in reversed(path[depth + 1 :]):
+                    value = {outer: value}
+                self.add(path[: depth + 1], value)
                 return
+            owner = inner
         self.add(path, value)
-        self._added[path] = value
-
-    def _map(self, path: Path) -> Mapping[str, Any] | None:
-        value = self._value(path)
-        return value if isinstance(value, dict) else None
-
-    def _value(self, path: Path) -> Any:
-        if path in self._added:
-            return self._added[path]
-        value: Any = self._pod
-        for part in path:
-            if isinstance(value, dict):
-                value = value.get(part)
-            elif isinstance(value, list) and isinstance(part, int) and part < len(value):
-                value = value[part]
-            else:
-                return None
-        return value

@@ -55,7 +55,7 @@ class _Restoration:
     """A patch together with the pod that it leads to."""
 
     def __init__(self, pod: Mapping[str, Any]) -> None:
-        self.patch = Patch(pod)
+        self.patch = Patch()
         self._result: Any = copy.deepcopy(pod)
 
     def remove(self, path: Path) -> None:
