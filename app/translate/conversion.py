@@ -50,7 +50,7 @@ class Conversion:
     """The conversion of one pod with keys. Lives for one call."""
 
     pod: Mapping[str, Any]
-    spec: Mapping[str, Any]
+    """The essence of the pod."""
     containers: Sequence[Container]
     facts: Facts
     policy: Policy
@@ -106,7 +106,7 @@ class Conversion:
             return True  # zero cards: nothing was claimed, and nothing is to be claimed now
         templates = {
             mapping(entry).get("name"): mapping(entry).get("resourceClaimTemplateName")
-            for entry in items(self.spec.get("resourceClaims"))
+            for entry in items(self.pod["spec"].get("resourceClaims"))
         }
         used = [templates.get(mapping(c).get("name")) for c in items(mapping(raw.get("resources")).get("claims"))]
         # An init container may borrow the claim of any other container, so every recorded one counts.
@@ -177,7 +177,7 @@ class Conversion:
         *,
         pinned: bool,
     ) -> Decision:
-        taken = [str(mapping(entry).get("name")) for entry in items(self.spec.get("resourceClaims"))]
+        taken = [str(mapping(entry).get("name")) for entry in items(self.pod["spec"].get("resourceClaims"))]
         uses, placement_warnings = place(planned, taken, self.selection, self.facts, self.policy)
         self.warnings += placement_warnings
         templates = {id(use): use.plan.template(self.avoid) for use in uses if use.owner is None}
@@ -191,11 +191,11 @@ class Conversion:
             for use in uses
             if use.owner is None
         ]
-        patch.append(("spec", "resourceClaims"), self.spec.get("resourceClaims"), entries)
+        patch.append(("spec", "resourceClaims"), self.pod["spec"].get("resourceClaims"), entries)
         with_devices = {use.shape.name for use in uses} | {part.shape.name for part in parts if part.ours}
         additions.add_environment(patch, self.containers, priorities, with_devices, self.policy)
         if uses:
-            additions.add_to_spec(patch, self.spec, self.policy)
+            additions.add_to_spec(patch, self.pod["spec"], self.policy)
         warnings = short(self.warnings)
         originals = self._originals(parts, recorded or marks.Originals())
         marks.mark(self.pod, patch, originals, warnings, label=True)

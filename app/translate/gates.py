@@ -14,7 +14,7 @@ from app.translate.reasons import Reason
 
 IGNORE_LABEL = "hami.io/webhook"
 IGNORE_VALUE = "ignore"
-_MIRROR = "kubernetes.io/config.mirror"
+MIRROR_ANNOTATION = "kubernetes.io/config.mirror"
 TERMS: Path = (
     "spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms",
 )  # fmt: skip
@@ -30,8 +30,8 @@ def stays_out(pod: Mapping[str, Any], policy: Policy) -> Note | None:
     if labels.get(opt_in.label) == opt_in.opt_out_value:
         text = f"label {opt_in.label}: {opt_in.opt_out_value}"
         return Note(Reason.OPTED_OUT, text, f'metadata.labels["{opt_in.label}"]')
-    if _MIRROR in mapping(metadata.get("annotations")):
-        return Note(Reason.MIRROR_POD, "a mirror pod of the kubelet", f'metadata.annotations["{_MIRROR}"]')
+    if MIRROR_ANNOTATION in mapping(metadata.get("annotations")):
+        return Note(Reason.MIRROR_POD, "a mirror pod of the kubelet", f'metadata.annotations["{MIRROR_ANNOTATION}"]')
     name = mapping(pod.get("spec")).get("schedulerName") or "default-scheduler"
     schedulers = policy.settings.schedulers
     if name == schedulers.legacy or name in schedulers.convert:

@@ -20,13 +20,16 @@ anything else                                         converted   converted     
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from app.translate import advice, gates
 from app.translate.containers import Container, check, malformed, mapping, read_containers
 from app.translate.conversion import Conversion, leave_keys
 from app.translate.decision import CONVERTED_LABEL, Decision, Note, Outcome
+from app.translate.essence import essence
 from app.translate.facts import Facts
 from app.translate.notes import short
 from app.translate.policy import Key, Policy
@@ -35,6 +38,8 @@ from app.translate.selection import ANNOTATIONS
 
 _NATIVE_SINCE = (1, 36)
 """First version that turns an extended resource into a claim by default (KEP-5004)."""
+_REMEMBERED_PER_SHAPE = 4
+"""Workloads with equal containers and, say, different card annotations; more of them are decided anew."""
 
 
 def translate(pod: Mapping[str, Any], facts: Facts, policy: Policy, *, avoid: frozenset[str] = frozenset()) -> Decision:
@@ -53,6 +58,26 @@ def translate(pod: Mapping[str, Any], facts: Facts, policy: Policy, *, avoid: fr
     containers = read_containers(spec, policy)
     if not any(shape.keys for shape, _ in containers):
         return _without_keys(pod, spec, containers, policy)
+    what_counts = essence(pod, policy)
+    remembered = _remembered(tuple(shape for shape, _ in containers), facts, policy, avoid)
+    for known, decision in remembered:
+        if known == what_counts:
+            return decision
+    decision = _decide(what_counts, facts, policy, avoid)
+    remembered.insert(0, (copy.deepcopy(what_counts), decision))
+    del remembered[_REMEMBERED_PER_SHAPE:]
+    return decision
+
+
+@lru_cache(maxsize=512)
+def _remembered(*_of: object) -> list[tuple[Mapping[str, Any], Decision]]:
+    """Decisions about pods of equal container shapes, latest first; filled by :func:`translate`."""
+    return []
+
+
+def _decide(pod: Mapping[str, Any], facts: Facts, policy: Policy, avoid: frozenset[str]) -> Decision:
+    """Decides about the essence of a pod."""
+    containers = read_containers(pod["spec"], policy)
     staying_out = gates.stays_out(pod, policy)
     if staying_out is not None:
         return Decision(Outcome.UNTOUCHED, (staying_out,), short((staying_out,) if _warns(staying_out) else ()))
@@ -66,7 +91,7 @@ def translate(pod: Mapping[str, Any], facts: Facts, policy: Policy, *, avoid: fr
         return Decision(Outcome.DENIED, tuple(too_large))
     if _is_native(pod, containers, facts, policy):
         return leave_keys(pod, policy, Note(Reason.NATIVE, "Kubernetes itself makes the claim for whole cards"), ())
-    return Conversion(pod, spec, containers, facts, policy, avoid).decide()
+    return Conversion(pod, containers, facts, policy, avoid).decide()
 
 
 def _warns(note: Note) -> bool:

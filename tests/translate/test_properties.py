@@ -2,6 +2,7 @@
 
 import copy
 import json
+from dataclasses import replace
 from typing import Any
 
 import jsonpatch
@@ -9,7 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.translate import Facts, translate, translate_update
+from app.translate.essence import essence
 from app.translate.keys import classify
+from app.translate.translate import _decide
 from tests.translate.pods import DEFAULTS, cluster
 
 LEGACY = [
@@ -164,6 +167,25 @@ def test_S69_the_patch_applies_changes_only_what_it_should_and_is_idempotent(pod
                 left = [k for k in values or {} if (match := classify(DEFAULTS, k)) is not None and not match.shared]
                 assert left == [], "a key that the rules convert is left"
     assert all(op["op"] in ("add", "remove", "replace") for op in decision.patch)
+
+
+@settings(max_examples=300, deadline=None)
+@given(pods(), FACTS)
+def test_the_essence_of_a_pod_is_all_that_a_decision_reads(pod: dict[str, Any], facts: Facts) -> None:
+    assert _decide(essence(pod, DEFAULTS), facts, DEFAULTS, frozenset()) == _decide(pod, facts, DEFAULTS, frozenset())
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(pods(), min_size=2, max_size=4), FACTS)
+def test_a_remembered_decision_is_the_one_that_would_be_made(drawn: list[dict[str, Any]], facts: Facts) -> None:
+    """As the API server sends them: text values, and the same containers in pods that differ elsewhere."""
+    for pod in drawn:
+        pod["spec"]["containers"] = drawn[0]["spec"]["containers"]
+        pod["spec"].pop("initContainers", None)
+    for pod in json.loads(json.dumps(drawn), parse_int=str, parse_float=str):
+        translate(pod, facts, DEFAULTS)
+        fresh = translate(copy.deepcopy(pod), replace(facts), DEFAULTS)
+        assert translate(pod, facts, DEFAULTS) == fresh
 
 
 @settings(max_examples=200, deadline=None)
