@@ -1,0 +1,132 @@
+"""A unified diff of the input and its converted form, in the format of ``diff -u``.
+
+Nothing is compared: the rewriting knows what it changed, so a diff costs no more than its output, and one
+document never passes for another.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from app.preview import emit
+from app.preview.converted import Converted
+from app.preview.edits import Part
+
+TEMPLATES_FILE: Final = "resourceclaimtemplates.yaml"
+"""Name of the new file that a diff shows the templates as."""
+_CONTEXT = 3
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+
+
+def render_diff(converted: Converted) -> str:
+    """The diff; ``patch -p0`` applies it. Empty when nothing changes."""
+    lines: list[str] = []
+    if converted.templates:
+        text = "---\n".join(emit.block(template) for template in converted.templates)
+        lines += ["--- /dev/null\n", f"+++ {TEMPLATES_FILE}\n", *_hunks([Part("", text)])]
+    for source, parts in converted.sources:
+        hunks = list(_hunks(parts))
+        if hunks:
+            name = source.name or "stdin.yaml"
+            lines += [f"--- {name}\n", f"+++ {name}\n", *hunks]
+    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
+
+
+def _hunks(parts: Iterable[Part]) -> Iterator[str]:
+    hunk = _Hunk()
+    for same, old, new in _blocks(parts):
+        if not same:
+            hunk.change(old, new)
+        elif hunk.open and len(old) > 2 * _CONTEXT:
+            yield from hunk.close(old)
+        else:
+            hunk.keep(old)
+    yield from hunk.close([])
+
+
+class _Hunk:
+    """One hunk being written, and the line numbers on both sides."""
+
+    def __init__(self) -> None:
+        self.open = False
+        self._lines: list[str] = []
+        self._old = self._new = 0
+        """Lines behind us."""
+
+    def keep(self, lines: list[str]) -> None:
+        """Lines that stay: context of an open hunk, or perhaps of the next one."""
+        self._old, self._new = self._old + len(lines), self._new + len(lines)
+        self._lines += [f" {line}" for line in lines]
+        if not self.open:
+            self._lines = self._lines[-_CONTEXT:]
+
+    def change(self, old: list[str], new: list[str]) -> None:
+        """Lines that differ."""
+        self.open = True
+        self._old, self._new = self._old + len(old), self._new + len(new)
+        self._lines += [f"-{line}" for line in old]
+        self._lines += [f"+{line}" for line in new]
+
+    def close(self, lines: list[str]) -> Iterator[str]:
+        """The hunk, ended by the first of the lines that stay; the last of them may start the next one."""
+        if self.open:
+            first, lines = lines[:_CONTEXT], lines[_CONTEXT:]
+            self.keep(first)
+            yield self._header()
+            yield from self._lines
+            self.open, self._lines = False, []
+        self.keep(lines)
+
+    def _header(self) -> str:
+        old = sum(line[0] != "+" for line in self._lines)
+        new = sum(line[0] != "-" for line in self._lines)
+        return f"@@ -{_range(self._old, old)} +{_range(self._new, new)} @@\n"
+
+
+def _range(behind: int, length: int) -> str:
+    # A range without lines names the line before it.
+    return f"{behind - length + 1 if length else behind},{length}"
+
+
+def _blocks(parts: Iterable[Part]) -> Iterator[tuple[bool, list[str], list[str]]]:
+    """Stretches that stay and stretches that change, in turn, as whole lines."""
+    block: tuple[bool, list[str], list[str]] | None = None
+    for part in _whole_lines(parts):
+        same = part.old == part.new
+        old, new = _LINE.findall(part.old), _LINE.findall(part.new)
+        if block is not None and block[0] is same:
+            block[1].extend(old)
+            block[2].extend(new)
+        else:
+            if block is not None:
+                yield block
+            block = (same, old, new)
+    if block is not None:
+        yield block
+
+
+def _whole_lines(parts: Iterable[Part]) -> Iterator[Part]:
+    """The same parts, cut and joined so that each starts and ends with a line."""
+    old = new = ""
+    for part in parts:
+        if part.old != part.new:
+            old, new = old + part.old, new + part.new
+            if f"\n{old}"[-1] == f"\n{new}"[-1] == "\n":
+                yield Part(old, new)
+                old = new = ""
+            continue
+        text = part.old
+        if old or new:
+            cut = text.find("\n") + 1 or len(text)
+            old, new, text = old + text[:cut], new + text[:cut], text[cut:]
+            if not old.endswith("\n"):
+                continue
+            yield Part(old, new)
+        cut = text.rfind("\n") + 1
+        if cut:
+            yield Part(text[:cut], text[:cut])
+        old = new = text[cut:]
+    if old or new:
+        yield Part(old, new)

@@ -1,0 +1,102 @@
+"""Translates every pod that an input leads to, with the very function that the webhook calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import jsonpatch
+
+from app.preview.advice import about_workload, outside_containers
+from app.preview.documents import Document, Source
+from app.preview.errors import Code, ManifestError
+from app.preview.kinds import Path
+from app.preview.report import Item, Outcome, Preview
+from app.preview.surroundings import Surroundings, about_object
+from app.preview.workloads import FoundPod, find_pods, manifests, rewritable, with_pod
+from app.translate import Facts, Note, Policy, Reason, translate
+from app.translate.containers import mapping
+
+_WHAT_A_MANIFEST_IS = "every manifest has apiVersion and kind"
+
+
+def preview(sources: Iterable[Source], facts: Facts, policy: Policy, *, own_namespace: str | None = None) -> Preview:
+    """What becomes of every document of an input.
+
+    Args:
+        sources: what :func:`app.preview.documents.read` gives.
+        facts: of the cluster; LimitRanges of the input count besides its own.
+        policy: settings and driver profiles.
+        own_namespace: the webhook's own namespace, where it is known.
+    """
+    result = Preview(list(sources))
+    surroundings = Surroundings(policy, own_namespace)
+    documents = [(source, document) for source in result.sources for document in source.documents]
+    for _, document in documents:
+        surroundings.read(manifest for _, manifest in manifests(document.value))
+    examiner = _Examiner(facts, policy, surroundings)
+    for source, document in documents:
+        result.items += examiner.document(source, document)
+    return result
+
+
+@dataclass(frozen=True, slots=True)
+class _Examiner:
+    facts: Facts
+    policy: Policy
+    surroundings: Surroundings
+
+    def document(self, source: Source, document: Document) -> Iterator[Item]:
+        if document.error is not None:
+            yield Item(source, document, Outcome.INVALID, error=document.error)
+            return
+        for path, manifest in manifests(document.value):
+            problem = _no_manifest(manifest)
+            if problem is None:
+                yield from self._manifest(source, document, path, manifest)
+            else:
+                line = document.line + 1 if document.root is None else document.root.line + 1
+                error = ManifestError(
+                    Code.NOT_A_MANIFEST, problem, document.index, line=line, column=1, hint=_WHAT_A_MANIFEST_IS
+                )
+                yield Item(source, document, Outcome.INVALID, error=error)
+
+    def _manifest(self, source: Source, document: Document, path: Path, manifest: Mapping[str, Any]) -> Iterator[Item]:
+        found = find_pods(manifest)
+        general = (*about_object(manifest, self.policy), *outside_containers(manifest, self.policy))
+        for one in found:
+            item = Item(source, document, Outcome.UNTOUCHED, manifest, path, one, pod=one.pod)
+            self._pod(item, one)
+            item.warnings, general = (*item.warnings, *general), ()  # those about the object are said once
+            yield item
+        if not found:
+            reason = Note(Reason.NO_LEGACY_KEYS, "the object leads to no pod that the preview knows")
+            yield Item(source, document, Outcome.UNTOUCHED, manifest, path, reasons=(reason,), warnings=general)
+
+    def _pod(self, item: Item, found: FoundPod) -> None:
+        left_out = self.surroundings.left_out(item.namespace)
+        if left_out is not None:
+            item.reasons = (left_out,)
+            return
+        decision = translate(found.pod, self.surroundings.facts(item.namespace, self.facts), self.policy)
+        invalid = decision.reason is Reason.INVALID_REQUEST
+        item.decision = decision
+        item.outcome = Outcome.INVALID if invalid else Outcome(decision.outcome.value)
+        item.warnings = decision.warnings
+        if item.outcome is not Outcome.UNTOUCHED or decision.reason is not Reason.NO_LEGACY_KEYS:
+            item.warnings += tuple(about_workload(item.manifest, found))
+        if item.outcome in (Outcome.INVALID, Outcome.DENIED):
+            item.pod = None
+        elif decision.patch:
+            item.pod = jsonpatch.apply_patch(found.pod, list(decision.patch))
+            if rewritable(item.manifest):
+                item.changed = with_pod(item.manifest, found, mapping(item.pod))
+
+
+def _no_manifest(value: Any) -> str | None:
+    """Why a value is no manifest; None when it is one."""
+    if not isinstance(value, dict):
+        return f"not a manifest but {'a list' if isinstance(value, list) else 'a single value'}"
+    missing = [field for field in ("apiVersion", "kind") if not isinstance(value.get(field), str) or not value[field]]
+    return f"not a manifest: {' and '.join(missing)} missing" if missing else None

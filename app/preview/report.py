@@ -1,0 +1,185 @@
+"""What a preview found, and the report that machines read.
+
+The report is a stable interface (``apiVersion: hami.io/v1alpha1``, ``docs/preview.md``): members may be added, none is
+renamed or removed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from app.preview.documents import Document, Source
+from app.preview.errors import ManifestError
+from app.preview.kinds import Path
+from app.preview.workloads import FoundPod, dotted, name_of, rewritable
+from app.translate import Claim, Decision, Note, Role
+from app.translate.containers import items, mapping
+
+API_VERSION = "hami.io/v1alpha1"
+
+
+class Outcome(StrEnum):
+    """What happens to a pod, or to a document."""
+
+    CONVERTED = "converted"
+    UNTOUCHED = "untouched"
+    DENIED = "denied"
+    INVALID = "invalid"
+    """Not a manifest, or a pod that the API server refuses (S6)."""
+
+
+@dataclass(slots=True)
+class Item:
+    """One pod or pod template, an object without any, or a document that is no manifest."""
+
+    source: Source
+    document: Document
+    outcome: Outcome
+    manifest: Mapping[str, Any] = field(default_factory=dict)
+    path: Path = ()
+    """Of the manifest in its document; not empty inside a List."""
+    found: FoundPod | None = None
+    decision: Decision | None = None
+    reasons: tuple[Note, ...] = ()
+    """Why, where no decision says it."""
+    warnings: tuple[Note, ...] = ()
+    """Those of the decision, and those that only the whole object shows."""
+    pod: Mapping[str, Any] | None = None
+    """The pod as it would be admitted; None where it would not."""
+    changed: Mapping[str, Any] | None = None
+    """The object with that pod in it; None where it stays as it is."""
+    error: ManifestError | None = None
+
+    @property
+    def namespace(self) -> str | None:
+        """As the object gives it; None = where kubectl applies it."""
+        value = mapping(self.manifest.get("metadata")).get("namespace")
+        return value if isinstance(value, str) else None
+
+    @property
+    def title(self) -> str:
+        """What the item is about, for people: ``RayCluster/tuning spec.headGroupSpec.template``."""
+        if not self.manifest:
+            return f"document {self.document.index + 1}"
+        path = "" if self.found is None else dotted(self.found.path)
+        return f"{name_of(self.manifest)} {path}".rstrip()
+
+    @property
+    def stays(self) -> bool:
+        """Its pods convert, while the object itself is never rewritten (S71)."""
+        return self.outcome is Outcome.CONVERTED and not rewritable(self.manifest)
+
+    def why(self) -> list[str]:
+        """The reasons as sentences, with their place."""
+        if self.error is not None:
+            return [str(self.error)]
+        notes = self.reasons if self.decision is None else self.decision.reasons
+        return [f"{note.message} [{note.path}]" if note.path else note.message for note in notes]
+
+    def report(self) -> dict[str, Any]:
+        """This item in the report."""
+        decision = self.decision
+        return {
+            "source": self._source(),
+            "outcome": self.outcome.value,
+            "reasons": self._reasons(),
+            "warnings": [note.message for note in self.warnings],
+            "containers": [] if decision is None or self.pod is None else _containers(self.pod, decision.claims),
+            "templates": [] if decision is None else [one.body(self.namespace) for one in decision.templates],
+            "pod": None
+            if self.pod is None
+            else {key: self.pod[key] for key in ("metadata", "spec") if key in self.pod},
+            "object": self.changed if self.changed is not None else self.manifest or None,
+            "patch": [] if decision is None else list(decision.patch),
+        }
+
+    def _source(self) -> dict[str, Any]:
+        metadata = mapping(self.manifest.get("metadata"))
+        return {
+            "file": self.source.name,
+            "document": self.document.index,
+            "apiVersion": _text(self.manifest.get("apiVersion")),
+            "kind": _text(self.manifest.get("kind")),
+            "namespace": self.namespace,
+            "name": _text(metadata.get("name")),
+            "generateName": _text(metadata.get("generateName")),
+            "podPath": None if self.found is None else dotted(self.found.path),
+        }
+
+    def _reasons(self) -> list[dict[str, Any]]:
+        if self.error is not None:
+            error = self.error
+            place = {"line": error.line, "column": error.column, "hint": error.hint}
+            return [{"code": error.code.value, "message": error.message, "path": "", **place}]
+        notes = self.reasons if self.decision is None else self.decision.reasons
+        return [{"code": note.reason.value, "message": note.message, "path": note.path} for note in notes]
+
+
+@dataclass(slots=True)
+class Preview:
+    """What an input becomes."""
+
+    sources: list[Source]
+    items: list[Item] = field(default_factory=list)
+
+    def report(self) -> dict[str, Any]:
+        """The PreviewReport."""
+        summary = {outcome.value: 0 for outcome in Outcome}
+        for item in self.items:
+            summary[item.outcome.value] += 1
+        return {
+            "apiVersion": API_VERSION,
+            "kind": "PreviewReport",
+            "summary": summary,
+            "items": [item.report() for item in self.items],
+        }
+
+    @property
+    def refused(self) -> list[Item]:
+        """Items that would not run: denied, invalid or unreadable."""
+        return [item for item in self.items if item.outcome in (Outcome.DENIED, Outcome.INVALID)]
+
+    @property
+    def unreadable(self) -> bool:
+        """A document could not be read at all."""
+        return any(document.error is not None for source in self.sources for document in source.documents)
+
+
+def _containers(pod: Mapping[str, Any], claims: tuple[Claim, ...]) -> list[dict[str, Any]]:
+    """Every container of a pod, in the order in which they start, with what it is granted."""
+    rows = []
+    for group in ("initContainers", "containers"):
+        for one in items(mapping(pod.get("spec")).get(group)):
+            name = mapping(one).get("name")
+            role = Role.CONTAINER if group == "containers" else Role.INIT
+            if role is Role.INIT and mapping(one).get("restartPolicy") == "Always":
+                role = Role.SIDECAR
+            mine = [_claim(claim) for claim in claims if claim.container == name]
+            rows.append({"name": _text(name), "role": role.value, "claims": mine})
+    return rows
+
+
+def _claim(claim: Claim) -> dict[str, Any]:
+    return {
+        "claim": claim.claim,
+        "template": claim.template,
+        "request": claim.request,
+        "driver": claim.driver,
+        "deviceClass": claim.device_class,
+        "devices": claim.devices,
+        "memoryMiB": claim.memory_mib,
+        "memoryPercentage": claim.memory_percentage,
+        "cores": claim.cores,
+        "exclusive": claim.exclusive,
+        "migProfile": claim.mig_profile,
+        "sharesClaimOf": claim.shares_claim_of,
+        "read": dict(claim.read),
+        "rules": list(claim.rules),
+    }
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
