@@ -56,7 +56,7 @@ lint: $(BIN)/.installed ## style, types, import rules, dead code
 
 .PHONY: bench
 bench: $(BIN)/.installed ## conversions per second against a no-op route, memory, start-up time
-	@$(BIN)/python bench/run.py
+	@$(BIN)/python -m bench.run
 
 # What builds this package and its locks; not a dependency of anything in it.
 BUILD_TOOLS := hatchling>=1.27 editables>=0.5 uv>=0.9

@@ -23,7 +23,8 @@ This file is written by `python docs/generate_reasons.py`.
 def render() -> str:
     """The whole file."""
     entries = [
-        f"## {reason.value}\n\n{reason.sentence}{f' (rule {reason.rule})' if reason.rule else ''}\n" for reason in Reason
+        f"## {reason.value}\n\n{reason.sentence}{f' (rule {reason.rule})' if reason.rule else ''}\n"
+        for reason in Reason
     ]
     return "\n".join([_INTRODUCTION, *entries])
 

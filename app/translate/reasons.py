@@ -36,6 +36,7 @@ class Reason(StrEnum):
     KEYS_STAY = "keys-stay", "S9", "Legacy keys are there, but none of them can be converted, so they stay."
     NATIVE = "native", "S67", "Kubernetes itself turns the whole-card request into a claim."
     REAPPLIED = "reapplied", "S60", "The same manifest was applied again; what was converted stays converted."
+    OTHER_OPERATION = "other-operation", "S5", "Only creating a pod converts it; other operations pass."
     UPDATE_UNTOUCHED = "update-untouched", "S60", "The update is not a plain re-apply; the API server decides."
 
     # Why a pod is denied.

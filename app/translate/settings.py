@@ -129,7 +129,9 @@ class OptIn(SettingsModel):
     """The namespace label that switches the webhook on, and its value (S2)."""
 
     label: LabelKey = "hami.io/dra-webhook"
+    """Key of the label."""
     value: str = "enabled"
+    """The value that switches the webhook on for a namespace."""
     opt_out_value: str = "disabled"
     """The value of the same label, on a pod, that keeps the webhook away."""
 

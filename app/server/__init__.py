@@ -1,0 +1,1 @@
+"""The process: two listeners, their health and metrics, and an orderly end."""

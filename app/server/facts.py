@@ -1,0 +1,120 @@
+"""Holds what is known of the cluster, for whoever reads it and whoever finds out."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Protocol
+
+import structlog
+
+from app.cluster.gates import GATES
+from app.translate import Facts
+from certs.source import Health
+
+FIRST_PAUSE_SECONDS = 0.5
+MAX_PAUSE_SECONDS = 15.0
+INCOMPLETE_PAUSE_SECONDS = 60.0
+
+
+class Reading(Protocol):
+    """What one look at the cluster found."""
+
+    @property
+    def facts(self) -> Facts:
+        """What is known now."""
+
+    @property
+    def problems(self) -> Sequence[str]:
+        """What could not be found out, and why; a sentence each. Empty when everything is known."""
+
+
+class FactsHolder:
+    """The newest facts. Nothing is known until the first :meth:`update`.
+
+    Args:
+        clock: seconds on a monotonic clock.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._facts = Facts()
+        self._updated: float | None = None
+        self._problems: tuple[str, ...] = ("the cluster was not read yet",)
+
+    def current(self) -> Facts:
+        """The facts to translate with now."""
+        return self._facts
+
+    def update(self, facts: Facts, problems: Sequence[str] = ()) -> None:
+        """Replace the facts; each review uses those that were there when it began."""
+        self._facts = facts
+        self._problems = tuple(problems)
+        self._updated = self._clock()
+
+    def failed(self, problems: Sequence[str]) -> None:
+        """The cluster could not be read; what was known stays."""
+        self._problems = tuple(problems)
+
+    def age_seconds(self) -> float:
+        """Seconds since the last update; NaN before the first."""
+        return float("nan") if self._updated is None else self._clock() - self._updated
+
+    def health(self) -> Health:
+        """Good from the first update on: a later outage makes no replica better than this one."""
+        return Health(self._updated is not None, "; ".join((*self._known(), *self._problems)))
+
+    def _known(self) -> list[str]:
+        facts = self._facts
+        if not _is_anything_known(facts):
+            return []
+        version = "unknown" if facts.server_version is None else ".".join(map(str, facts.server_version))
+        classes = "unknown" if facts.device_classes is None else len(facts.device_classes)
+        devices = "unknown" if facts.devices is None else len(facts.devices)
+        known = [f"Kubernetes {version}, device classes: {classes}, devices: {devices}"]
+        known += [
+            f"the API server drops {field} (feature gate {GATES[field].name})" for field in sorted(facts.dropped_fields)
+        ]
+        return known
+
+
+async def read_until_complete(
+    read: Callable[[], Awaitable[Reading]], holder: FactsHolder, *, first_pause: float = FIRST_PAUSE_SECONDS
+) -> None:
+    """Read the cluster until nothing is missing.
+
+    While nothing is known (the API server does not answer) the pauses double up to 15 s. Where only a part is missing
+    (a permission, an API that is off) that part stays unknown, and is asked for once a minute.
+    """
+    log = structlog.get_logger(__name__)
+    pause = first_pause
+    said: tuple[str, ...] = ()
+    while True:
+        failure: Exception | None = None
+        problems: tuple[str, ...] = ()
+        try:
+            reading = await read()
+        except Exception as error:  # noqa: BLE001 - an object of an odd shape must not end the reading for good
+            failure = error
+            problems = (f"the cluster cannot be read: {type(error).__name__}: {error}",)
+            holder.failed(problems)
+        else:
+            problems = tuple(reading.problems)
+            if _is_anything_known(reading.facts):
+                holder.update(reading.facts, problems)
+                pause = INCOMPLETE_PAUSE_SECONDS
+            else:
+                holder.failed(problems)
+        if problems and problems != said:
+            log.warning("facts_incomplete", problems=problems, exc_info=failure)
+        if not problems:
+            log.info("facts_read", known=holder.health().text)
+            return
+        said = problems
+        await asyncio.sleep(pause)
+        pause = min(pause * 2, MAX_PAUSE_SECONDS) if pause < MAX_PAUSE_SECONDS else pause
+
+
+def _is_anything_known(facts: Facts) -> bool:
+    return any(part is not None for part in (facts.server_version, facts.device_classes, facts.devices))

@@ -1,0 +1,40 @@
+"""The floor: a FastAPI route that reads the raw body and returns a fixed review, on the webhook's own server settings.
+
+``python bench/noop.py CERTIFICATE KEY PORT``
+"""
+
+from __future__ import annotations
+
+import sys
+
+import uvicorn
+from fastapi import FastAPI, Request, Response
+
+ANSWER = b'{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{"uid":"1","allowed":true}}'
+
+app = FastAPI(openapi_url=None)
+
+
+@app.post("/mutate")
+async def mutate(request: Request) -> Response:
+    """Reads everything, does nothing."""
+    await request.body()
+    return Response(ANSWER, media_type="application/json")
+
+
+if __name__ == "__main__":
+    certificate, key, port = sys.argv[1:]
+    uvicorn.run(
+        app,
+        host="127.0.0.1",
+        port=int(port),
+        ssl_certfile=certificate,
+        ssl_keyfile=key,
+        loop="uvloop",
+        http="httptools",
+        ws="none",
+        lifespan="off",
+        access_log=False,
+        log_level="warning",
+        timeout_keep_alive=120,
+    )
