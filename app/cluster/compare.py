@@ -1,4 +1,4 @@
-"""Compares claim specs by value: what was asked against what an API server stores (semantics §7).
+"""Compares claim specs by value: what was asked against what an API server stores.
 
 The API server re-prints quantities (``8192Mi`` comes back as ``8Gi``) and fills in defaults (``count: 1``), so
 equal text is too strict. It also drops fields whose feature gate is off without a word

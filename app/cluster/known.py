@@ -2,7 +2,7 @@
 
 Which templates? The watch sees all of them, since the store also uses templates without our mark: those that
 ``preview -o yaml`` printed and somebody applied. A watch on our label would miss their deletion, and a time limit
-would be wrong for as long as it lasts: a pod whose template is missing may wait 16 minutes (semantics §7). RBAC
+would be wrong for as long as it lasts: a pod whose template is missing may wait 16 minutes. RBAC
 cannot narrow a list by label either. Kept in memory are only templates with our mark and those that the store was
 asked for, a few hundred bytes each; of all others an event is looked at and forgotten.
 """

@@ -60,7 +60,7 @@ class StoreUnavailable(TemplateError):
 
 
 class TemplateStore(Protocol):
-    """Makes sure that a template exists before its pod is admitted (semantics §7)."""
+    """Makes sure that a template exists before its pod is admitted."""
 
     async def ensure(self, namespace: str, template: Template, *, dry_run: bool = False) -> None:
         """Return when the template exists in the namespace; in a dry run, when nothing speaks against it.

@@ -1,4 +1,4 @@
-"""The template store of a cluster: a template exists before its pod is admitted (semantics §7, S62)."""
+"""The template store of a cluster: a template exists before its pod is admitted (docs/templates.md, S62)."""
 
 from __future__ import annotations
 

@@ -21,13 +21,9 @@ from app.translate.reasons import Reason
 
 MAX_DEVICES = 32
 """AllocationResultsMaxSize of resource.k8s.io: devices in one claim (S15)."""
-_FULL = 100
+FULL = 100
 """All cores of a card, and all of its memory, in percent."""
 _INT32_MAX = 2_147_483_647
-_FULL_CORES = {
-    Reason.FULL_CORES_SHARED: "all cores of a share: a neighbour with cores 0 may join the card",
-    Reason.FULL_CORES_WHOLE_CARD: "all cores take the whole card, as exclusiveCores asks",
-}
 
 
 class Kind(Enum):
@@ -130,10 +126,11 @@ def _card(one: Shape, policy: Policy, asked: _Reading) -> None:
         return
     if devices > 0:
         _warn_about_values(one, keys, policy, asked)
-        ask, warning = _card_ask(devices, keys, policy)
+        ask = _card_ask(devices, keys, policy)
         asked.asks.append(ask)
-        if warning is not None:
-            asked.warnings.append(Note(warning, f"{_FULL_CORES[warning]} (container {one.name})", one.path))
+        if "S30" in ask.rules and ask.memory_mib is None and ask.percentage is None:
+            text = f"all cores take the whole card, as exclusiveCores asks (container {one.name})"
+            asked.warnings.append(Note(Reason.FULL_CORES_WHOLE_CARD, text, one.path))
     elif keys.memory or keys.percentage or keys.cores:
         text = f"memory or cores are asked for zero cards (container {one.name})"
         asked.warnings.append(Note(Reason.MEMORY_FOR_ZERO_CARDS, text, one.key_path(names.count)))
@@ -145,50 +142,47 @@ def _warn_about_values(one: Shape, keys: _CardKeys, policy: Policy, asked: _Read
         both = f"{names.memory} and {names.memory_percentage} are both given"
         text = f"{both}: {keys.memory} MiB win (container {one.name})"
         asked.warnings.append(Note(Reason.MEMORY_AND_PERCENTAGE, text, one.key_path(names.memory)))
-    if keys.cores is not None and keys.cores > _FULL:
+    if keys.cores is not None and keys.cores > FULL:
         text = f"{names.cores} is above 100 and counts as 100 (container {one.name})"
         asked.warnings.append(Note(Reason.CORES_ABOVE_100, text, one.key_path(names.cores)))
 
 
-def _card_ask(devices: int, keys: _CardKeys, policy: Policy) -> tuple[Ask, Reason | None]:
-    """Memory and cores as the formula above the table in semantics section 4 gives them, and what to warn about."""
+def _card_ask(devices: int, keys: _CardKeys, policy: Policy) -> Ask:
+    """Memory and cores as the formula above the table in docs/translation.md gives them."""
     settings = policy.settings
     default = 0 if keys.percentage else settings.default_memory
     mib = keys.memory * settings.memory_factor if keys.memory else default
-    share = keys.percentage if not mib and keys.percentage and keys.percentage < _FULL else None
+    share = keys.percentage if not mib and keys.percentage and keys.percentage < FULL else None
     cores = _cores(keys, settings.default_cores)
     rules = [*(["S33"] if keys.cards is None else []), _rule(devices, keys)]
-    warning = None
-    if cores == _FULL and (mib or share):
+    if cores == FULL and (mib or share):
         rules.append("S30")
-        warning = Reason.FULL_CORES_SHARED
         if settings.exclusive_cores == "whole-card":
-            mib, share, warning = 0, None, Reason.FULL_CORES_WHOLE_CARD
-    ask = Ask(
+            mib, share = 0, None
+    return Ask(
         kind=Kind(settings.nvidia.count),
         devices=devices,
         memory_mib=mib or None,
         percentage=share,
         cores=cores,
-        limited=bool(mib or share or (keys.cores and keys.cores < _FULL)),
+        limited=bool(mib or share or (keys.cores and keys.cores < FULL)),
         cores_given=bool(keys.cores),
         rules=tuple(dict.fromkeys(rules)),
     )
-    return ask, warning
 
 
 def _cores(keys: _CardKeys, default: int) -> int:
     if keys.cores is not None:
-        return min(keys.cores, _FULL)
+        return min(keys.cores, FULL)
     # Legacy looks at the percentage before the memory key, and at keys, not values: gpumem 0 is no whole-card request.
-    whole_card = keys.percentage == _FULL if keys.percentage is not None else keys.memory is None
-    return _FULL if whole_card else default
+    whole_card = keys.percentage == FULL if keys.percentage is not None else keys.memory is None
+    return FULL if whole_card else default
 
 
 def _refuse(one: Shape, devices: int, keys: _CardKeys, policy: Policy, asked: _Reading) -> None:
     settings = policy.settings
     names = settings.resource_names
-    if keys.percentage is not None and keys.percentage > _FULL:
+    if keys.percentage is not None and keys.percentage > FULL:
         name = names.memory_percentage
         text = f"{name} is {keys.percentage} in container {one.name}: write an integer from 0 to 100"
         asked.denials.append(Note(Reason.PERCENTAGE_OUT_OF_RANGE, text, one.key_path(name)))
@@ -209,15 +203,15 @@ def _too_many(one: Shape, key: str, devices: int) -> Note:
 
 
 def _rule(devices: int, keys: _CardKeys) -> str:
-    """The row of the table in semantics section 4 that the keys fall into."""
+    """The row of the table in docs/translation.md that the keys fall into."""
     if keys.memory and keys.percentage:
-        return "S32" if keys.percentage == _FULL else "S31"
+        return "S32" if keys.percentage == FULL else "S31"
     if keys.memory:
         if keys.cores is not None:
-            return "S30" if keys.cores >= _FULL else "S29"
+            return "S30" if keys.cores >= FULL else "S29"
         return "S22" if devices == 1 else "S23"
     if keys.percentage:
-        return "S25" if keys.percentage == _FULL else "S24"
+        return "S25" if keys.percentage == FULL else "S24"
     if keys.cores is not None:
         return "S27" if keys.cores else "S28"
     if keys.memory == 0 or keys.percentage == 0:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from app.translate.reasons import Reason
 
 JSON = Any
-"""A parsed JSON value; pods stay mappings (architecture, hot path)."""
+"""A parsed JSON value; pods stay mappings, typed models are too slow here."""
 
 API_VERSION = "resource.k8s.io/v1"
 MARK_LABEL = "hami.io/dra-webhook-template"
@@ -64,7 +64,7 @@ class Template:
     """What it asks, in words: ``1 card, 8000 MiB, 0 % cores (HAMi k8s-dra-driver)``."""
 
     def body(self, namespace: str | None = None, *, marked: bool = False) -> dict[str, JSON]:
-        """The object to create: with the mark for the webhook, without it for ``preview -o yaml`` (semantics §7)."""
+        """The object to create: with the mark for the webhook, without it for ``preview -o yaml``."""
         metadata: dict[str, JSON] = {"name": self.name}
         if namespace is not None:
             metadata["namespace"] = namespace

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.translate import cel
-from app.translate.asks import Ask, Kind
+from app.translate.asks import FULL, Ask, Kind
 from app.translate.devices import (
     CannotServeError,
     Finding,
@@ -175,6 +175,9 @@ class RequestBuilder:
         name = self.target.profile.capacity.cores
         if self._has_cores() and name is not None:
             self.rules.append("S36")
+            if self.ask.cores == FULL and (self.ask.memory_mib or self.ask.percentage):
+                text = "all cores of a share: a neighbour with cores 0 may join the card"
+                self.findings.append((Reason.FULL_CORES_SHARED, text))
             return {name: str(self.ask.cores or 0)}
         if self.ask.cores_given and self.ask.kind is not Kind.SHARE:
             self.rules.append("S40")

@@ -118,7 +118,7 @@ class Options(SettingsModel):
     gpu_core_policy: Literal["default", "force", "disable"] | None = None
     """``GPU_CORE_UTILIZATION_POLICY`` of containers that get devices."""
     hide_from_others: bool = False
-    """``NVIDIA_VISIBLE_DEVICES=none`` for containers without a GPU."""
+    """``NVIDIA_VISIBLE_DEVICES=none`` for containers without a GPU, in pods that convert."""
     visible_devices: Literal["void"] | None = None
     """``NVIDIA_VISIBLE_DEVICES=void`` for containers that get devices and set none themselves."""
     tolerations: tuple[Toleration, ...] = ()

@@ -171,6 +171,10 @@ def test_S39_shares_become_whole_cards_with_a_warning_or_are_denied(limits: dict
     assert why(strict) == {"no-sharing"}
 
 
+def test_S39_all_cores_of_a_whole_card_are_not_called_shared() -> None:
+    assert warned(decide(asking({GPU: 1, MEM: 8000, CORES: 100}), H100, ON_NVIDIA)) == {"whole-card-instead"}
+
+
 def test_S39_an_amount_of_memory_becomes_a_lower_bound() -> None:
     (selector,) = exactly(decide(asking({GPU: 1, MEM: 8000}), H100, ON_NVIDIA))["selectors"]
     assert selector["cel"]["expression"] == (
