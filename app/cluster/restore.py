@@ -24,7 +24,7 @@ JSON = Any
 _LOOKS_SECONDS = (0.2, 5.0, 60.0)
 """Waits before each look for pods: the first gathers what is deleted together, and the last one lies beyond the minute
 that the API server gives a request, so that a pod that was being admitted has appeared or never will."""
-_WAITING_PODS = {
+WAITING_PODS = {
     "labelSelector": f"{CONVERTED_LABEL}=true",
     "fieldSelector": "status.phase!=Succeeded,status.phase!=Failed",
 }
@@ -37,15 +37,15 @@ class Restorer:
 
     Args:
         connection: lists the pods.
-        ensure: makes a template exist: :meth:`app.cluster.templates.ApiTemplateStore.ensure`.
+        write: makes a template exist and tells whether it had to: :meth:`app.cluster.templates.ApiTemplateStore.write`.
         observer: hears of each template that was put back.
     """
 
     def __init__(
-        self, connection: Connection, ensure: Callable[[str, Template], Awaitable[None]], observer: StoreObserver
+        self, connection: Connection, write: Callable[[str, Template], Awaitable[bool]], observer: StoreObserver
     ) -> None:
         self._connection = connection
-        self._ensure = ensure
+        self._write = write
         self._observer = observer
         self._lost: dict[str, dict[str, Template]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -80,21 +80,22 @@ class Restorer:
     async def _look(self, namespace: str, lost: dict[str, Template]) -> None:
         """Put back what a pod names, and take it off the list; what fails now stays on it for the next look."""
         try:
-            named = await templates_in_use(self._connection, namespace, _WAITING_PODS)
+            named = await templates_in_use(self._connection, namespace, WAITING_PODS)
         except (ApiError, Unreachable) as error:
             log.warning("lost_templates_not_checked", namespace=namespace, templates=sorted(lost), error=str(error))
             return
         for name in sorted(named & lost.keys()):
             try:
-                await self._ensure(namespace, lost[name])
+                written = await self._write(namespace, lost[name])
             except StoreUnavailable as error:
                 log.warning("template_not_restored", namespace=namespace, template=name, error=str(error))
                 continue
             except TemplateError as error:  # also a namespace that is being deleted: nobody needs it there
                 log.info("template_not_restored", namespace=namespace, template=name, error=str(error))
             else:
-                self._observer.restored()
-                log.info("template_restored", namespace=namespace, template=name)
+                if written:  # else another pod, or another replica, was faster
+                    self._observer.restored()
+                    log.info("template_restored", namespace=namespace, template=name)
             del lost[name]
 
 
@@ -111,6 +112,11 @@ async def templates_in_use(
     # Small pages: a pod is 10 KB and more, and only a name of it is wanted.
     async for page in connection.pages(f"/api/v1/namespaces/{namespace}/pods", query=query, limit=100):
         for pod in page.get("items") or ():
-            entries = pod["spec"].get("resourceClaims") or ()
-            named.update(e["resourceClaimTemplateName"] for e in entries if e.get("resourceClaimTemplateName"))
+            named.update(named_templates(pod))
     return frozenset(named)
+
+
+def named_templates(pod: JSON) -> dict[str, str]:
+    """Templates that a pod names, with the name of the entry that does."""
+    entries = pod["spec"].get("resourceClaims") or ()
+    return {e["resourceClaimTemplateName"]: e["name"] for e in entries if e.get("resourceClaimTemplateName")}

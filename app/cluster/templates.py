@@ -66,7 +66,7 @@ class ApiTemplateStore:
         self._request_seconds = request_timeout.total_seconds()
         self._clock = clock
         self._observer = observer
-        self._restorer = Restorer(connection, self.ensure, observer)
+        self._restorer = Restorer(connection, self.write, observer)
         self._known = KnownTemplates(clock, self._restorer.lost)
         self._watch = ListWatch(connection, TEMPLATES, self._known)
         self._flights: SingleFlight[bool] = SingleFlight()
@@ -86,6 +86,10 @@ class ApiTemplateStore:
         """The templates of the cluster have been listed once."""
         return self._watch.synced.is_set()
 
+    def knows(self, namespace: str, name: str) -> bool:
+        """A template of this name is known to exist, whatever it asks."""
+        return self._known.get((namespace, name)) is not None
+
     @property
     def known(self) -> int:
         """How many templates are remembered."""
@@ -101,6 +105,10 @@ class ApiTemplateStore:
 
     async def ensure(self, namespace: str, template: Template, *, dry_run: bool = False) -> None:
         """See :meth:`app.cluster.store.TemplateStore.ensure`; a dry run makes no API call at all."""
+        await self.write(namespace, template, dry_run=dry_run)
+
+    async def write(self, namespace: str, template: Template, *, dry_run: bool = False) -> bool:
+        """As :meth:`ensure`; True when this call had the template written."""
         try:
             created = await self._ensure(namespace, template, dry_run=dry_run)
         except TemplateError as error:
@@ -110,6 +118,7 @@ class ApiTemplateStore:
             self._observer.created()
         elif not dry_run:
             self._observer.reused()
+        return created
 
     async def _ensure(self, namespace: str, template: Template, *, dry_run: bool) -> bool:
         """True when this call had the template written."""

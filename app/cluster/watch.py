@@ -96,6 +96,7 @@ class ListWatch:
         self._handler.listed(frozenset(keys))
         self._version = version
         self.refused = False
+        self._backoff = _FIRST_BACKOFF_SECONDS
         self.synced.set()
 
     async def _watch(self, version: str) -> None:

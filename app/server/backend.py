@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from app.cluster.memory import MemoryTemplateStore
 from app.cluster.store import TemplateStore
@@ -16,7 +17,7 @@ from app.server.facts import FactsHolder, read_until_complete
 from app.server.metrics import Metrics
 from app.server.tasks import BackgroundTasks
 from app.settings import Cluster
-from app.translate import Facts
+from app.translate import Facts, Policy
 
 _POD_NAMESPACE_FILE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 
@@ -29,7 +30,9 @@ class Backend:
     close: Callable[[], Awaitable[None]]
 
 
-async def open_backend(settings: Cluster, facts: FactsHolder, tasks: BackgroundTasks, metrics: Metrics) -> Backend:
+async def open_backend(
+    settings: Cluster, policy: Policy, facts: FactsHolder, tasks: BackgroundTasks, metrics: Metrics
+) -> Backend:
     """Open what the settings name, and start what keeps it going.
 
     Raises:
@@ -39,13 +42,16 @@ async def open_backend(settings: Cluster, facts: FactsHolder, tasks: BackgroundT
     if settings.standalone:
         facts.update(Facts(), ["standalone, so nothing is known of any cluster"])
         return Backend(MemoryTemplateStore(observer=metrics), _nothing_to_close)
-    return await _open_cluster(settings, facts, tasks, metrics)
+    return await _open_cluster(settings, policy, facts, tasks, metrics)
 
 
-async def _open_cluster(settings: Cluster, facts: FactsHolder, tasks: BackgroundTasks, metrics: Metrics) -> Backend:
+async def _open_cluster(
+    settings: Cluster, policy: Policy, facts: FactsHolder, tasks: BackgroundTasks, metrics: Metrics
+) -> Backend:
     # The Kubernetes client takes half a second and 40 MiB, which a standalone server does not pay for.
     from app.cluster.connection import ConnectError, connect  # noqa: PLC0415
     from app.cluster.facts import read_facts  # noqa: PLC0415
+    from app.cluster.recover import put_back_missing  # noqa: PLC0415
     from app.cluster.sweeper import Sweeper  # noqa: PLC0415
     from app.cluster.templates import ApiTemplateStore  # noqa: PLC0415
 
@@ -70,6 +76,13 @@ async def _open_cluster(settings: Cluster, facts: FactsHolder, tasks: Background
     )
     await store.start()
     tasks.start("facts", read_until_complete(lambda: read_facts(connection, namespace=namespace), facts))
+
+    async def recover() -> None:
+        await store.wait_synced()
+        await facts.until_known()
+        await put_back_missing(connection, store, facts.current(), policy)
+
+    tasks.start("recover", recover(), vital=False)
     tasks.start("sweeper", sweeper.run(), vital=False)
 
     async def close() -> None:

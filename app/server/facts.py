@@ -42,6 +42,7 @@ class FactsHolder:
         self._facts = Facts()
         self._updated: float | None = None
         self._problems: tuple[str, ...] = ("the cluster was not read yet",)
+        self._first = asyncio.Event()
 
     def current(self) -> Facts:
         """The facts to translate with now."""
@@ -52,6 +53,11 @@ class FactsHolder:
         self._facts = facts
         self._problems = tuple(problems)
         self._updated = self._clock()
+        self._first.set()
+
+    async def until_known(self) -> None:
+        """Return after the first update."""
+        await self._first.wait()
 
     def failed(self, problems: Sequence[str]) -> None:
         """The cluster could not be read; what was known stays."""

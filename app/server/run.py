@@ -74,7 +74,7 @@ async def run(settings: Settings) -> int:
     async with AsyncExitStack() as stack:
         webhook_socket = stack.enter_context(bind(settings.server.host, settings.server.port))
         ops_socket = stack.enter_context(bind(settings.server.ops_host, settings.server.ops_port))
-        backend = await open_backend(settings.cluster, facts, tasks, metrics)
+        backend = await open_backend(settings.cluster, settings.policy, facts, tasks, metrics)
         stack.push_async_callback(backend.close)
         stack.push_async_callback(tasks.close)
         tasks.start("certificate", source.run(tls.swap))

@@ -4,6 +4,7 @@ from app.translate.decision import Claim, Decision, Note, Outcome, Role, Templat
 from app.translate.facts import Device, DeviceClass, Facts, facts_from_objects
 from app.translate.policy import Policy, PolicyError
 from app.translate.reasons import Reason
+from app.translate.recorded import recorded_templates
 from app.translate.settings import TranslationSettings
 from app.translate.translate import translate
 from app.translate.update import translate_update
@@ -23,6 +24,7 @@ __all__ = [
     "Template",
     "TranslationSettings",
     "facts_from_objects",
+    "recorded_templates",
     "translate",
     "translate_update",
 ]

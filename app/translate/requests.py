@@ -23,6 +23,9 @@ from app.translate.policy import Policy
 from app.translate.reasons import Reason
 from app.translate.selection import NUMA, Selection, selectors
 
+_MIXED_PROFILES = 4
+"""Up to so many MIG devices chosen by memory may be of different profiles, as legacy allowed: a request each. A
+hopeless demand of ten such requests costs the scheduler its 10 s limit, one of four a tenth of a second."""
 _DISTINCT_CARDS = (1, 36)
 """First scheduler whose ``count: N`` gives N different shareable cards (kubernetes PR 133678, S37)."""
 
@@ -65,7 +68,8 @@ class RequestBuilder:
         count, copies = self.ask.devices, 1
         if count > 1:
             self.rules.append("S37")
-            if self.shareable and self._old_scheduler():
+            mixed = self.target.by_memory and len(options) > 1 and count <= _MIXED_PROFILES
+            if mixed or (self.shareable and self._old_scheduler()):
                 count, copies = 1, count
         names = [self.name] if copies == 1 else [f"{self.name}-{i}" for i in range(copies)]
         for name in names:
@@ -75,7 +79,7 @@ class RequestBuilder:
                 alternatives = [{"name": n, **option, "count": count} for n, option in options]
                 self.requests.append({"name": name, "firstAvailable": alternatives})
         scope = {"requests": names} if shares_claim else {}
-        if copies > 1 and self.target.profile.distinct is not None:
+        if copies > 1 and self.shareable and self.target.profile.distinct is not None:
             self.constraints.append({**scope, "distinctAttribute": self.target.profile.distinct})
         self._bind_numa(scope)
 

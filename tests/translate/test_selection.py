@@ -199,13 +199,21 @@ def test_S52_a_mode_that_nothing_serves_is_denied_with_the_right_spelling(mode: 
 
 def test_S52_mig_takes_the_smallest_profile_that_is_large_enough_first() -> None:
     facts = cluster("deviceclasses-hami", "deviceclasses-nvidia", "nvidia-mig-node")
-    decision = decide(asking({GPU: 2, MEM: 8000}, {MODE: "mig"}), facts)
+    decision = decide(asking({GPU: 1, MEM: 8000}, {MODE: "mig"}), facts)
     options = only_request(decision)["firstAvailable"]
     assert [o["name"] for o in options] == ["mig-1g-10gb", "mig-2g-10gb", "mig-3g-20gb", "mig-7g-40gb"]
-    assert {o["count"] for o in options} == {2}
     assert selected(options[0], NVIDIA, type="mig", profile="1g.10gb")
     assert not selected(options[0], NVIDIA, type="mig", profile="1g.5gb")
     assert not selected(options[0], NVIDIA, type="gpu")
+
+
+@pytest.mark.parametrize(("number", "counts"), [(2, [1, 1]), (4, [1, 1, 1, 1]), (5, [5])])
+def test_S52_a_few_mig_devices_may_be_of_different_profiles(number: int, counts: list[int]) -> None:
+    facts = cluster("deviceclasses-hami", "deviceclasses-nvidia", "nvidia-mig-node")
+    decision = decide(asking({GPU: number, MEM: 8000}, {MODE: "mig"}), facts)
+    devices = decision.templates[0].spec["devices"]
+    assert [r["firstAvailable"][0]["count"] for r in devices["requests"]] == counts
+    assert "constraints" not in devices
 
 
 def test_S52_memory_equal_to_a_profile_fits() -> None:

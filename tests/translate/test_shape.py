@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.translate import Facts, Policy, translate_update
+from app.translate import Facts, Policy, recorded_templates, translate_update
 from tests.translate.pods import (
     CORES,
     DEFAULTS,
@@ -498,6 +498,33 @@ def test_S60_a_new_container_is_a_difference_not_a_crash() -> None:
     new, old = reapplied(asking({GPU: 1}))
     new["spec"]["containers"].append(container("more", {GPU: 1}))
     assert translate_update(new, old, DEFAULTS).patch == ()
+
+
+# --- back to the templates ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "manifest",
+    [
+        asking({GPU: 1, MEM: 8000}),
+        asking({GPU: 1, PCT: 50, PRIO: 1}, {"nvidia.com/use-gputype": "T4"}),
+        asking({GPU: 1, MIG: 2}, schedulerName="hami-scheduler", nodeName="n1"),
+        pod(
+            container("a", {MEM: 6000}),
+            container("b"),
+            initContainers=[container("i", {MEM: 100}), container("j", {MEM: 7000})],
+        ),
+        asking({GPU: 0}),
+    ],
+)
+def test_S66_a_stored_pod_leads_back_to_its_templates(manifest: dict[str, Any]) -> None:
+    facts = cluster("deviceclasses-hami", "deviceclasses-nvidia", "hami-t4-node", "hami-a100-node")
+    decision = decide(manifest, facts)
+    assert recorded_templates(admitted(manifest, decision), facts, DEFAULTS) == decision.templates
+
+
+def test_S66_a_pod_without_a_record_leads_to_no_template() -> None:
+    assert recorded_templates(asking({GPU: 1}), KNOWS_NOTHING, DEFAULTS) == ()
 
 
 # --- S68-S70: options, patch, advice --------------------------------------------------------------------------------
