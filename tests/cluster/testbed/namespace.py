@@ -25,7 +25,7 @@ class Namespace:
     """A namespace that exists until ``remove``."""
 
     def __init__(self, control_plane: ControlPlane, hint: str = "", labels: Mapping[str, str] = OPTED_IN) -> None:
-        slug = re.sub(r"[^a-z0-9]+", "-", hint.lower()).strip("-")[:40].strip("-")
+        slug = re.sub(r"[^a-z0-9]+", "-", hint.lower()).strip("-")[:54].strip("-")  # 63 in all
         self.name = "-".join(filter(None, ("t", slug, secrets.token_hex(3))))
         self.api = control_plane.api
         self.kubectl: Kubectl = replace(control_plane.kubectl, namespace=self.name)
