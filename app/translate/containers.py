@@ -168,7 +168,8 @@ def _read_key(one: Shape, key: str) -> tuple[int, Note | None]:
     """The number of a key, and what is wrong with it."""
     if key not in one.limits:
         text = f"{key} is in requests but not in limits in container {one.name}: write it in limits"
-        return 0, Note(Reason.INVALID_REQUEST, text, one.key_path(key, "requests"))
+        number, _ = _read(one, key, "requests", one.requests[key])
+        return number, Note(Reason.INVALID_REQUEST, text, one.key_path(key, "requests"))
     number, problem = _read(one, key, "limits", one.limits[key])
     if problem is None and key in one.requests:
         requested, problem = _read(one, key, "requests", one.requests[key])

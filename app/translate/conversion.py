@@ -59,6 +59,14 @@ class Conversion:
     warnings: list[Note] = field(default_factory=list)
     denials: list[Note] = field(default_factory=list)
 
+    def ours(self) -> frozenset[str]:
+        """Names of the containers that were converted in an earlier round: whatever came back into them goes (S5)."""
+        recorded = marks.read_originals(self.pod)
+        if recorded is None:
+            return frozenset()
+        self.selection, _ = read_selection(mapping(mapping(self.pod.get("metadata")).get("annotations")))
+        return frozenset(shape.name for shape, raw in self.containers if self._is_ours(shape, raw, recorded))
+
     def decide(self) -> Decision:
         """The decision; everything that denies is collected, so that one look at the pod shows all of it."""
         annotations = mapping(mapping(self.pod.get("metadata")).get("annotations"))
@@ -100,7 +108,7 @@ class Conversion:
     def _is_ours(self, one: Shape, raw: Mapping[str, Any], recorded: marks.Originals) -> bool:
         """Whether a container carries the claim that its recorded originals lead to (S5)."""
         keys = recorded.containers.get(one.name)
-        if keys is None:
+        if not keys or not asks_of(self._recorded_shape(one, keys), self.facts, self.policy).converts:
             return False
         if not self._recorded_plans(one, keys):
             return True  # zero cards: nothing was claimed, and nothing is to be claimed now
@@ -119,11 +127,14 @@ class Conversion:
 
     def _recorded_plans(self, one: Shape, keys: Mapping[str, Any]) -> tuple[ClaimPlan, ...]:
         """The claims that the recorded keys of a container lead to."""
-        original = shape_of(self.policy, one.group, one.index, one.role, one.name, keys, EMPTY)
+        original = self._recorded_shape(one, keys)
         if original.invalid or original.too_large:
             return ()
         asks = asks_of(original, self.facts, self.policy).asks
         return plan_claims(asks, self.selection, self.facts, self.policy)[0]
+
+    def _recorded_shape(self, one: Shape, keys: Mapping[str, Any]) -> Shape:
+        return shape_of(self.policy, one.group, one.index, one.role, one.name, keys, EMPTY)
 
     def _compare_with_recorded(self, part: _Part, recorded: marks.Originals) -> None:
         one = part.shape

@@ -55,12 +55,21 @@ def read_originals(pod: Mapping[str, Any]) -> Originals | None:
     added = mapping(mapping(content).get("addedByOthers"))
     return Originals(
         {
-            name: {key: value for key, value in keys.items() if isinstance(value, str)}
+            name: {key: value for key, value in keys.items() if isinstance(value, str) and _is_number(value)}
             for name, keys in recorded.items()
             if isinstance(keys, dict)
         },
         {name: tuple(k for k in keys if isinstance(k, str)) for name, keys in added.items() if isinstance(keys, list)},
     )
+
+
+def _is_number(text: str) -> bool:
+    """Whether a recorded value can be ours: anybody may write the annotation."""
+    try:
+        number = quantity.integer(text)
+    except quantity.QuantityError:
+        return False
+    return number is not None and number >= 0
 
 
 @lru_cache(maxsize=4096)

@@ -81,7 +81,9 @@ def _decide(pod: Mapping[str, Any], facts: Facts, policy: Policy, avoid: frozens
     staying_out = gates.stays_out(pod, policy)
     if staying_out is not None:
         return Decision(Outcome.UNTOUCHED, (staying_out,), short((staying_out,) if _warns(staying_out) else ()))
-    invalid, too_large = check(containers)
+    conversion = Conversion(pod, containers, facts, policy, avoid)
+    ours = conversion.ours()
+    invalid, too_large = check([one for one in containers if one.shape.name not in ours])
     invalid += malformed(pod, containers)
     if invalid:
         reasons = tuple(Note(Reason.INVALID_REQUEST, note.message, note.path) for note in invalid)
@@ -91,7 +93,7 @@ def _decide(pod: Mapping[str, Any], facts: Facts, policy: Policy, avoid: frozens
         return Decision(Outcome.DENIED, tuple(too_large))
     if _is_native(pod, containers, facts, policy):
         return leave_keys(pod, policy, Note(Reason.NATIVE, "Kubernetes itself makes the claim for whole cards"), ())
-    return Conversion(pod, containers, facts, policy, avoid).decide()
+    return conversion.decide()
 
 
 def _warns(note: Note) -> bool:

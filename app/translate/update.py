@@ -9,10 +9,12 @@ server's own refusal.
 from __future__ import annotations
 
 import copy
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from app.translate import marks, quantity
+from app.translate.additions import PRIORITY_VARIABLE
 from app.translate.containers import Container, Shape, check, items, mapping, read_containers
 from app.translate.decision import Decision, Note, Outcome
 from app.translate.gates import TERMS, pinned_terms, required_terms
@@ -35,13 +37,16 @@ def translate_update(pod: Mapping[str, Any], old: Mapping[str, Any], policy: Pol
         for shape, _ in containers
     }
     if any(returned.values()):
-        difference = _difference(containers, returned, recorded)
+        difference = _difference(containers, before, returned, recorded)
         if difference is not None:
             return _untouched(difference)
     restoration = _Restoration(pod)
     for shape, _ in containers:
         if returned[shape.name]:
             _strip_again(restoration, shape, before[shape.name], returned[shape.name])
+    for shape, raw in containers:
+        if shape.name in before:
+            _restore_priority(restoration, shape, raw, before[shape.name].raw, recorded, policy)
     _restore_placement(restoration, pod, old, policy)
     operations = restoration.patch.operations
     if not operations:
@@ -76,7 +81,9 @@ class _Restoration:
         """
         stored = mapping(old.get("metadata")).get("managedFields")
         current = mapping(self._result.get("metadata")).get("managedFields")
-        if stored and current and current != stored and _without_managers(self._result) == _without_managers(old):
+        if not stored or not current or current == stored or _owned(current) != _owned(stored):
+            return  # nothing to do, or somebody took over by force and must stay the owner
+        if _without_managers(self._result) == _without_managers(old):
             self.replace(("metadata", "managedFields"), stored)
 
     def _parent(self, path: Path) -> Any:
@@ -84,6 +91,12 @@ class _Restoration:
         for part in path[:-1]:
             value = value[part]
         return value
+
+
+def _owned(managers: object) -> list[Any]:
+    """Who owns what, without the times."""
+    entries = [{key: value for key, value in mapping(one).items() if key != "time"} for one in items(managers)]
+    return sorted(entries, key=lambda one: json.dumps(one, sort_keys=True))
 
 
 def _without_managers(pod: Mapping[str, Any]) -> dict[str, Any]:
@@ -96,7 +109,10 @@ def _untouched(text: str) -> Decision:
 
 
 def _difference(
-    containers: Sequence[Container], returned: Mapping[str, Sequence[str]], recorded: marks.Originals
+    containers: Sequence[Container],
+    before: Mapping[str, Container],
+    returned: Mapping[str, Sequence[str]],
+    recorded: marks.Originals,
 ) -> str | None:
     """What the file asks otherwise than the one that was converted; None when it is the same file."""
     invalid, too_large = check(list(containers))
@@ -106,6 +122,8 @@ def _difference(
         originals = recorded.containers.get(one.name, {})
         optional = recorded.added_by_others.get(one.name, ())
         keys = returned[one.name]
+        if keys and one.name not in before:
+            return f"container {one.name} is new"
         for key in keys:
             if key not in originals:
                 return f"{key} is new in container {one.name}"
@@ -129,6 +147,28 @@ def _strip_again(restoration: _Restoration, one: Shape, before: Container, keys:
                 restoration.remove((*base, part, key))
 
 
+def _restore_priority(
+    restoration: _Restoration,
+    one: Shape,
+    raw: Mapping[str, Any],
+    old: Mapping[str, Any],
+    recorded: marks.Originals,
+    policy: Policy,
+) -> None:
+    """Puts the priority's variable back where the user sets it too.
+
+    Names in ``env`` are keys to whoever merges lists: kubectl moves a second entry beside the first, and server-side
+    apply drops it (S35).
+    """
+    priority = recorded.containers.get(one.name, {}).get(policy.settings.resource_names.priority)
+    env, stored = items(raw.get("env")), items(old.get("env"))
+    if priority is None or not env or env == stored:
+        return
+    ours = {"name": PRIORITY_VARIABLE, "value": str(quantity.parse(priority))}
+    if [entry for entry in env if entry != ours] == [entry for entry in stored if entry != ours]:
+        restoration.replace(("spec", one.group, one.index, "env"), stored)
+
+
 def _restore_placement(
     restoration: _Restoration, pod: Mapping[str, Any], old: Mapping[str, Any], policy: Policy
 ) -> None:
@@ -148,6 +188,7 @@ def _restore_placement(
             restoration.remove(("spec", "nodeName"))
     wanted = [t.model_dump(by_alias=True, exclude_none=True) for t in policy.settings.options.tolerations]
     tolerations = items(spec.get("tolerations"))
-    missing = [t for t in wanted if t not in tolerations]
-    if missing and tolerations and [*tolerations, *missing] == items(stored.get("tolerations")):
+    # Clients replace the whole list: what the options added stays, and the API server judges the rest.
+    missing = [t for t in wanted if t in items(stored.get("tolerations")) and t not in tolerations]
+    if missing and tolerations:
         restoration.replace(("spec", "tolerations"), [*tolerations, *missing])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -151,8 +152,12 @@ def previewed(namespace: Namespace, legacy: JSON, folder: Path) -> str:
     """What ``hami-dra-webhook preview -o yaml`` prints for a pod, with what this cluster publishes."""
     slices = folder / "slices.yaml"
     slices.write_text(namespace.kubectl("get", "resourceslices,deviceclasses", "-o", "yaml", check=True).stdout)
+    version = json.loads(namespace.kubectl("get", "--raw", "/version", check=True).stdout)
+    settings = folder / "settings.yaml"
+    # Slices do not tell the version, and several cards are asked otherwise before 1.36 (S37).
+    settings.write_text(f'schedulerVersion: "{version["major"]}.{version["minor"]}"\n')
     run = subprocess.run(
-        [sys.executable, "-m", "app", "preview", "-o", "yaml", f"--slices={slices}", "-"],
+        [sys.executable, "-m", "app", "preview", "-o", "yaml", f"--slices={slices}", f"--config={settings}", "-"],
         input=yaml.safe_dump(legacy),
         capture_output=True,
         text=True,

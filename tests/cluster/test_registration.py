@@ -11,6 +11,7 @@ from tests.cluster.testbed.api import ApiError
 from tests.cluster.testbed.hardware import T4_NODE
 from tests.cluster.testbed.namespace import Namespace
 from tests.cluster.testbed.objects import container, pod
+from tests.cluster.testbed.wait import wait_for
 from tests.cluster.testbed.webhook import Webhook
 
 JSON = Any
@@ -135,5 +136,9 @@ def test_a_webhook_that_is_gone_stops_legacy_pods_only(
     assert namespace.create(pod("legacy", GPU))["spec"]["resourceClaims"]
     webhook.restart()
     assert namespace.create(pod("again", GPU))["spec"]["resourceClaims"]
-    answered = [line["name"] for line in webhook.logs() if line.get("namespace") == namespace.name]
-    assert answered == ["legacy", "again"]
+    wait_for(
+        lambda: (
+            [one["name"] for one in webhook.logs() if one.get("namespace") == namespace.name] == ["legacy", "again"]
+        ),
+        "a log line for each pod that was admitted",
+    )

@@ -7,6 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from tests.cluster.shapes import Shape, check_shape, gpu, left_waiting
+from tests.cluster.since import EXTENDED_RESOURCE_CLAIMS, holds
+from tests.cluster.testbed.control_plane import ControlPlane
 from tests.cluster.testbed.hardware import HAMI_CLASSES, T4_NODE, cards, load, with_cards
 from tests.cluster.testbed.namespace import Namespace
 from tests.cluster.testbed.objects import container, pod
@@ -149,12 +151,16 @@ def test_S42_cores_that_the_slices_do_not_publish_are_not_asked(
     check_shape(namespace, shape)
 
 
-def test_S67_whole_cards_may_be_left_to_kubernetes(start_webhook: Callable[..., Webhook], namespace: Namespace) -> None:
+def test_S67_whole_cards_may_be_left_to_kubernetes(
+    control_plane: ControlPlane, start_webhook: Callable[..., Webhook], namespace: Namespace
+) -> None:
     start_webhook({"wholeGpu": "native"})
     namespace.kubectl.apply(pod("whole", gpu(1)))
     given = namespace.allocation("whole")
-    assert (given.only.claim, given.only.memory_mib, given.only.cores) == ("", CARD, 100)
-    assert namespace.get("Pod", "whole")["spec"]["containers"][0]["resources"]["limits"] == {"nvidia.com/gpu": "1"}
+    native = holds(control_plane, EXTENDED_RESOURCE_CLAIMS)
+    assert (given.only.claim, given.only.memory_mib, given.only.cores) == ("" if native else "main-gpu", CARD, 100)
+    limits = namespace.get("Pod", "whole")["spec"]["containers"][0]["resources"].get("limits")
+    assert limits == ({"nvidia.com/gpu": "1"} if native else None)
     namespace.delete_pod("whole")
     namespace.kubectl.apply(pod("share", gpu(1, mem=1000)))
     assert namespace.allocation("share").only.claim == "main-gpu"

@@ -38,6 +38,11 @@ JUNK = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
     max_leaves=5,
 )
+RECORDS = [
+    '{"containers":{"a":{"nvidia.com/gpu":"1"}}}',
+    '{"containers":{"a":{"nvidia.com/gpu":"abc"},"b":{},"e":{"cpu":"1"}}}',
+    '{"containers":{"b":{"nvidia.com/gpumem":"8k"},"e":{"nvidia.com/priority":"-1"}},"addedByOthers":{"b":[1]}}',
+]
 VALUES = st.one_of(
     st.integers(min_value=0, max_value=3),
     st.sampled_from([30, 50, 100, 8000, "8k", "1", "0", "16Gi", "0.5", -1, "99999999999999999999999", None, "x"]),
@@ -106,8 +111,7 @@ def pods(draw: st.DrawFn) -> dict[str, Any]:
                     "x",
                 ]
             ),
-            st.text(max_size=12)
-            | st.sampled_from(["hami-core", "mig", "T4", ",", '{"containers":{"a":{"nvidia.com/gpu":"1"}}}']),
+            st.text(max_size=12) | st.sampled_from(["hami-core", "mig", "T4", ",", *RECORDS]),
             max_size=2,
         )
     )

@@ -322,6 +322,14 @@ def test_S5_another_value_is_stripped_with_a_warning_that_names_both() -> None:
     assert "3" in decision.warnings[0].message
 
 
+def test_S5_a_default_request_that_comes_back_without_its_limit_is_stripped_too() -> None:
+    """LimitRanger puts ``defaultRequest`` back alone; the limit that would make it valid was converted."""
+    first = stored(asking({GPU: 1}))
+    again = copy.deepcopy(first)
+    again["spec"]["containers"][0]["resources"]["requests"] = {GPU: "1"}
+    assert admitted(again, decide(again)) == first
+
+
 def test_S5_zero_cards_stay_zero_when_a_default_comes_back() -> None:
     first = stored(asking({GPU: 0, "cpu": 1}))
     again = with_limits(first, {GPU: "1"})
@@ -350,7 +358,13 @@ def test_S5_a_container_that_another_webhook_added_is_converted() -> None:
 
 @pytest.mark.parametrize(
     "recorded",
-    ["", "no json", "[]", "{}", '{"containers":1}', '{"containers":{"main":{"nvidia.com/gpu":"5"}}}', "[" * 100_000],
+    [
+        *("", "no json", "[]", "{}", '{"containers":1}', "[" * 100_000),
+        '{"containers":{"main":{"nvidia.com/gpu":"5"}}}',
+        '{"containers":{"main":{}}}',
+        '{"containers":{"main":{"cpu":"1"}}}',
+        '{"containers":{"main":{"nvidia.com/gpu":"abc"}}}',
+    ],
 )
 def test_S5_a_forged_record_does_not_pass_for_our_claim(recorded: str) -> None:
     decision = decide(asking({GPU: 1, MEM: 8000}, {ORIGINALS: recorded}))
@@ -475,6 +489,44 @@ def test_S60_field_managers_are_restored_when_nothing_else_is_left_of_the_update
     new["metadata"]["labels"]["changed"] = "yes"
     kept = admitted(new, translate_update(new, old, DEFAULTS))
     assert kept["metadata"]["managedFields"] == new["metadata"]["managedFields"]
+
+
+def test_S60_a_new_owner_of_the_keys_stays_the_owner() -> None:
+    """``--force-conflicts`` by another manager must stick, or the next plain apply conflicts again."""
+    new, old = reapplied(asking({GPU: 1}))
+    old["metadata"]["managedFields"] = [{"manager": "kubectl", "time": "1", "fieldsV1": {"f:spec": {}}}]
+    new["metadata"]["managedFields"] = [{"manager": "argocd", "time": "2", "fieldsV1": {"f:spec": {}}}]
+    kept = admitted(new, translate_update(new, old, DEFAULTS))
+    assert kept["metadata"]["managedFields"] == new["metadata"]["managedFields"]
+
+
+@pytest.mark.parametrize("beside", [True, False])
+def test_S60_the_priority_finds_back_to_its_place_beside_the_users_own(*, beside: bool) -> None:
+    """Kubectl moves the second entry of a name beside the first, server-side apply drops it."""
+    own = [{"name": "CUDA_TASK_PRIORITY", "value": "1"}, {"name": "MODE", "value": "x"}]
+    new, old = reapplied(pod(container(limits={GPU: 1, PRIO: 0}, env=own)))
+    ours = {"name": "CUDA_TASK_PRIORITY", "value": "0"}
+    assert old["spec"]["containers"][0]["env"] == [*own, ours]
+    new["spec"]["containers"][0]["env"] = [own[0], ours, own[1]] if beside else own
+    assert admitted(new, translate_update(new, old, DEFAULTS)) == old
+
+
+def test_S60_a_toleration_that_is_added_to_the_file_goes_through() -> None:
+    toleration = {"key": "nvidia.com/gpu", "operator": "Exists"}
+    own = policy(options={"tolerations": [toleration]})
+    old = stored(asking({GPU: 1}, tolerations=[{"key": "x"}]), own)
+    new = with_limits(old, {GPU: 1})
+    new["spec"]["tolerations"] = [{"key": "x"}, {"key": "y"}]
+    result = admitted(new, translate_update(new, old, own))
+    assert result["spec"]["tolerations"] == [{"key": "x"}, {"key": "y"}, toleration]
+
+
+def test_S60_a_forged_record_of_a_new_container_is_a_difference_not_a_crash() -> None:
+    new, old = reapplied(asking({GPU: 1}))
+    record = {"containers": {"main": {GPU: "1"}, "more": {GPU: "1"}}}
+    old["metadata"]["annotations"][ORIGINALS] = json.dumps(record)
+    new["spec"]["containers"].append(container("more", {GPU: 1}))
+    assert why(translate_update(new, old, DEFAULTS)) == {"update-untouched"}
 
 
 def test_S60_nothing_else_is_touched() -> None:

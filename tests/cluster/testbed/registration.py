@@ -114,7 +114,9 @@ def _has_legacy_key(names: ResourceNames) -> str:
         f"has(c.resources.{part}) && c.resources.{part}.exists(k, {key})" for part in ("limits", "requests")
     )
     lists = ("object.spec.containers", "object.spec.initContainers")
-    return " || ".join(f"has({items}) && {items}.exists(c, has(c.resources) && ({one}))" for items in lists)
+    # A list that is written and left empty arrives as null, and "has" is true for it.
+    there = {items: f"has({items}) && {items} != null" for items in lists}
+    return " || ".join(f"{there[items]} && {items}.exists(c, has(c.resources) && ({one}))" for items in lists)
 
 
 def _is_set(obj: str, part: str, key: str) -> str:
