@@ -1,19 +1,22 @@
 """The command line, as ``hami-dra-webhook`` and as ``kubectl hami-dra``.
 
-Exit codes of ``preview``: 0 fine, 1 something is denied or invalid, 2 usage, 3 unreadable input.
+Exit codes of ``preview``: 0 fine, 1 something is denied or invalid, 2 usage, 3 unreadable input. Of ``certs``: 0 fine,
+1 something does not fit or cannot be done, 2 usage, 3 the cluster cannot be asked.
 """
 
 from __future__ import annotations
 
+import asyncio
 import gc
+import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from enum import StrEnum
 from importlib.metadata import version as package_version
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Any, Final, TypeVar
 
 import typer
 
@@ -31,12 +34,17 @@ from app.translate.facts import ASSUMED_CARD_SIZES_MIB
 
 DISTRIBUTION: Final = "hami-dra-webhook"
 REFUSED, USAGE, UNREADABLE = 1, 2, 3
+T = TypeVar("T")
 
 app = typer.Typer(
     help="Lets manifests written for legacy GPU resources run on Dynamic Resource Allocation, unchanged.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
+
+
+certs_app = typer.Typer(help="Looks at the self-signed certificates of an installation.", no_args_is_help=True)
+app.add_typer(certs_app, name="certs")
 
 
 class Output(StrEnum):
@@ -52,6 +60,12 @@ class Output(StrEnum):
 ConfigOption = Annotated[
     Path | None, typer.Option("--config", metavar="FILE", help="Settings file (YAML), as in docs/settings.md.")
 ]
+KubeconfigOption = Annotated[
+    Path | None, typer.Option("--kubeconfig", metavar="FILE", help="Kubeconfig; default: the pod's service account.")
+]
+ContextOption = Annotated[str | None, typer.Option("--context", help="Context of the kubeconfig.")]
+NamespaceOption = Annotated[str | None, typer.Option("--namespace", "-n", help="Namespace of the installation.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 ProfileOption = Annotated[
     list[Path] | None,
     typer.Option("--driver-profile", metavar="FILE", help="Further driver profile (TOML). May be repeated."),
@@ -97,10 +111,8 @@ def preview(
 @app.command()
 def serve(  # noqa: PLR0913, PLR0917 - one parameter for each flag
     config: ConfigOption = None,
-    kubeconfig: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Kubeconfig; default: the pod's service account.")
-    ] = None,
-    context: Annotated[str | None, typer.Option(help="Context of the kubeconfig.")] = None,
+    kubeconfig: KubeconfigOption = None,
+    context: ContextOption = None,
     tls_cert: Annotated[Path | None, typer.Option(metavar="FILE", help="Certificate of the webhook (PEM).")] = None,
     tls_key: Annotated[Path | None, typer.Option(metavar="FILE", help="Key of that certificate (PEM).")] = None,
     host: Annotated[str | None, typer.Option(help="Address of the webhook listener.")] = None,
@@ -128,6 +140,57 @@ def serve(  # noqa: PLR0913, PLR0917 - one parameter for each flag
     from app.server.run import serve as run  # noqa: PLC0415 - the server takes a second to import, a preview needs none
 
     raise typer.Exit(run(settings))
+
+
+@certs_app.command()
+def status(
+    config: ConfigOption = None,
+    kubeconfig: KubeconfigOption = None,
+    context: ContextOption = None,
+    namespace: NamespaceOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Shows the CA in the Secret, what API servers trust, whether they fit, and when the CA ends.
+
+    Exit codes: 0 all fits, 1 something does not, 2 usage, 3 the cluster cannot be asked.
+    """
+    settings = _settings(config, _cluster(kubeconfig, context, namespace))
+    from app.server.maintain import certificate_status  # noqa: PLC0415 - as in serve
+
+    found = _asked(certificate_status(settings))
+    typer.echo(json.dumps(found.to_json(), indent=2) if as_json else "\n".join(found.lines()))
+    if not found.ok:
+        raise typer.Exit(UNREADABLE if found.unanswered else REFUSED)
+
+
+@certs_app.command()
+def rotate(
+    config: ConfigOption = None,
+    kubeconfig: KubeconfigOption = None,
+    context: ContextOption = None,
+    namespace: NamespaceOption = None,
+    drop_old: Annotated[
+        bool,
+        typer.Option(
+            "--drop-old",
+            help="Stop trusting the old CA, whose key has leaked; GPU pods may be refused for a few minutes.",
+        ),
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Replaces the CA; running replicas take it over by themselves, and API servers trust both meanwhile.
+
+    Exit codes: 0 replaced, 1 it cannot be, 2 usage, 3 the cluster cannot be asked.
+    """
+    settings = _settings(config, _cluster(kubeconfig, context, namespace))
+    from app.server.maintain import rotate_certificates  # noqa: PLC0415 - as in serve
+    from certs.status import trust_json, trust_lines  # noqa: PLC0415
+
+    trust = _asked(rotate_certificates(settings, drop_old=drop_old))
+    if as_json:
+        typer.echo(json.dumps(trust_json(trust), indent=2))
+    else:
+        typer.echo("\n".join(trust_lines(trust)))
 
 
 @app.command()
@@ -177,6 +240,22 @@ def _write(text: str) -> None:
     sys.stdout.flush()
     sys.stdout.buffer.write(text.encode())
     sys.stdout.buffer.flush()
+
+
+def _cluster(kubeconfig: Path | None, context: str | None, namespace: str | None) -> dict[str, object]:
+    return {"cluster": {"kubeconfig": _name(kubeconfig), "context": context, "namespace": namespace}}
+
+
+def _asked(question: Coroutine[Any, Any, T]) -> T:
+    """The answer of a cluster; ends the program where there is none."""
+    from app.server.errors import StartError  # noqa: PLC0415 - as in serve
+    from certs.api import ApiProblem, NotDone  # noqa: PLC0415
+
+    try:
+        return asyncio.run(question)
+    except (StartError, ApiProblem, NotDone) as error:
+        typer.echo(f"error: {error}", err=True)
+        raise typer.Exit(REFUSED if isinstance(error, NotDone) else UNREADABLE) from error
 
 
 def _settings(config: Path | None, overrides: dict[str, object]) -> Settings:

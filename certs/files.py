@@ -9,6 +9,7 @@ from pathlib import Path
 import structlog
 
 from certs.pair import CertificateError, CertificatePair, verified_pair
+from certs.reasons import Kind, Reason, Renewals
 from certs.source import Clock, Health, wall_clock
 
 CHECK_EVERY_SECONDS = 5.0
@@ -24,6 +25,7 @@ class FileSource:
     Args:
         cert_file: PEM, leaf first.
         key_file: PEM, without a passphrase.
+        renewals: hears of each change.
         clock: gives the time.
         interval: seconds between two checks.
     """
@@ -32,12 +34,14 @@ class FileSource:
         self,
         cert_file: Path,
         key_file: Path,
+        renewals: Renewals | None = None,
         *,
         clock: Clock = wall_clock,
         interval: float = CHECK_EVERY_SECONDS,
     ) -> None:
         self._cert_file = cert_file
         self._key_file = key_file
+        self._renewals = renewals or Renewals()
         self._clock = clock
         self._interval = interval
         self._pair: CertificatePair | None = None
@@ -73,7 +77,7 @@ class FileSource:
         if pair == self._pair:
             return None
         self._pair = pair
-        self._log.info("certificate_changed", not_after=pair.not_after.isoformat(), names=pair.names)
+        self._renewals.made(Kind.LEAF, Reason.FILES_CHANGED, not_after=pair.not_after.isoformat(), names=pair.names)
         return pair
 
     def current(self) -> CertificatePair:

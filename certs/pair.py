@@ -50,12 +50,12 @@ def verified_pair(
             subjectAltName (Go ignores the common name since 1.15, so no API server would accept it), or OpenSSL refuses
             the pair (a key that is too short).
     """
-    chain, key = _parse(chain_pem, key_pem, chain_name, key_name)
+    chain, key = parse_pair(chain_pem, key_pem, chain_name, key_name)
     not_before = max(certificate.not_valid_before_utc for certificate in chain)
     not_after = min(certificate.not_valid_after_utc for certificate in chain)
     names = _names(chain[0])
     problems = []
-    if _public(chain[0].public_key()) != _public(key.public_key()):
+    if public_bytes(chain[0].public_key()) != public_bytes(key.public_key()):
         problems.append(f"{key_name}: is not the key of the first certificate in {chain_name}")
     if now >= not_after:
         problems.append(f"{chain_name}: expired at {not_after:%Y-%m-%d %H:%M:%S} UTC")
@@ -73,9 +73,14 @@ def verified_pair(
     return pair
 
 
-def _parse(
+def parse_pair(
     chain_pem: bytes, key_pem: bytes, chain_name: str, key_name: str
 ) -> tuple[list[x509.Certificate], PrivateKeyTypes]:
+    """The certificates and the key in two PEM texts; nothing about them is checked.
+
+    Raises:
+        CertificateError: not PEM, or a key behind a passphrase.
+    """
     problems = []
     chain: list[x509.Certificate] = []
     key: PrivateKeyTypes | None = None
@@ -94,7 +99,8 @@ def _parse(
     return chain, key
 
 
-def _public(key: PublicKeyTypes) -> bytes:
+def public_bytes(key: PublicKeyTypes) -> bytes:
+    """What two keys are compared by."""
     return key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
 
 

@@ -8,7 +8,6 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from app.cluster.memory import MemoryTemplateStore
 from app.cluster.store import TemplateStore
@@ -18,16 +17,21 @@ from app.server.metrics import Metrics
 from app.server.tasks import BackgroundTasks
 from app.settings import Cluster
 from app.translate import Facts, Policy
+from certs.api import Api
 
 _POD_NAMESPACE_FILE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 
 
 @dataclass(frozen=True)
 class Backend:
-    """The store, and how to close what stands behind it."""
+    """The store, and what stands behind it."""
 
     store: TemplateStore
     close: Callable[[], Awaitable[None]]
+    namespace: str
+    """Of this installation."""
+    certificate_api: Api | None = None
+    """For a CA that replicas share; None without a cluster."""
 
 
 async def open_backend(
@@ -41,7 +45,7 @@ async def open_backend(
     """
     if settings.standalone:
         facts.update(Facts(), ["standalone, so nothing is known of any cluster"])
-        return Backend(MemoryTemplateStore(observer=metrics), _nothing_to_close)
+        return Backend(MemoryTemplateStore(observer=metrics), _nothing_to_close, own_namespace(settings))
     return await _open_cluster(settings, policy, facts, tasks, metrics)
 
 
@@ -49,6 +53,7 @@ async def _open_cluster(
     settings: Cluster, policy: Policy, facts: FactsHolder, tasks: BackgroundTasks, metrics: Metrics
 ) -> Backend:
     # The Kubernetes client takes half a second and 40 MiB, which a standalone server does not pay for.
+    from app.cluster.certificates import CertificateApi  # noqa: PLC0415
     from app.cluster.connection import ConnectError, connect  # noqa: PLC0415
     from app.cluster.facts import read_facts  # noqa: PLC0415
     from app.cluster.recover import put_back_missing  # noqa: PLC0415
@@ -59,7 +64,7 @@ async def _open_cluster(
         connection = await connect(settings.kubeconfig, settings.context, observer=metrics)
     except ConnectError as error:
         raise StartError([str(error)]) from error
-    namespace = settings.namespace or _pod_namespace()
+    namespace = own_namespace(settings)
     grace_period = timedelta(seconds=settings.grace_period_seconds)
     store = ApiTemplateStore(
         connection,
@@ -89,10 +94,13 @@ async def _open_cluster(
         await store.close()
         await connection.close()
 
-    return Backend(store, close)
+    return Backend(store, close, namespace, CertificateApi(connection, seconds=settings.request_timeout_seconds))
 
 
-def _pod_namespace() -> str:
+def own_namespace(settings: Cluster) -> str:
+    """Namespace of this installation."""
+    if settings.namespace is not None:
+        return settings.namespace
     try:
         return _POD_NAMESPACE_FILE.read_text(encoding="utf-8").strip()
     except OSError:

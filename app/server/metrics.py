@@ -17,6 +17,8 @@ from prometheus_client import (
 )
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
+from certs.reasons import Kind, Reason
+
 PREFIX = "hami_dra_webhook"
 DURATION_BUCKETS_SECONDS = (0.0005, 0.001, 0.002, 0.003, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 """A known template takes well below a millisecond; the API server waits 10 s by default."""
@@ -53,6 +55,12 @@ class Metrics:
         self._not_after = Gauge(
             f"{PREFIX}_certificate_not_after_timestamp_seconds",
             "When the served certificate expires, in seconds since 1970.",
+            registry=registry,
+        )
+        self._certificate_changes = Counter(
+            f"{PREFIX}_certificate_changes_total",
+            "Certificates that were made or renewed, and caBundles that were written.",
+            ("what", "reason"),
             registry=registry,
         )
         self._facts_age = Gauge(
@@ -104,6 +112,10 @@ class Metrics:
     def api_call(self, verb: str, code: int) -> None:
         """One call of the Kubernetes API; code 0 = no answer."""
         self._api_requests.labels(verb, str(code)).inc()
+
+    def certificate_changed(self, what: Kind, reason: Reason) -> None:
+        """A certificate was made or renewed, or the caBundle was written."""
+        self._certificate_changes.labels(what.value, reason.value).inc()
 
     def follow(self, *, not_after: Callable[[], float], facts_age: Callable[[], float]) -> None:
         """Read these values at each scrape."""

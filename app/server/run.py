@@ -14,6 +14,7 @@ import uvloop
 
 from app.admission import AdmissionHandler
 from app.server.backend import Backend, open_backend
+from app.server.certificates import open_source
 from app.server.errors import StartError
 from app.server.facts import FactsHolder
 from app.server.health import Checks
@@ -25,10 +26,8 @@ from app.server.observe import Recorder
 from app.server.ops import ops_app
 from app.server.tasks import BackgroundTasks
 from app.server.webhook import Mutate, WebhookApp
-from app.settings import Settings, Tls
-from certs.files import FileSource
-from certs.pair import CertificateError
-from certs.source import CertificateSource, Health
+from app.settings import Settings
+from certs.source import Health
 from certs.tls import SwappableContext
 
 EXIT_CANNOT_START = 1
@@ -64,24 +63,26 @@ async def run(settings: Settings) -> int:
     life = Life()
     life.listen()
     tasks, metrics, facts = BackgroundTasks(), Metrics(), FactsHolder()
-    source = await _started(_certificate_source(settings.server.tls))
-    tls = SwappableContext(source.current(), settings.server.tls.min_version)
-
-    def not_after() -> float:
-        return source.current().not_after.timestamp()
-
-    metrics.follow(not_after=not_after, facts_age=facts.age_seconds)
     async with AsyncExitStack() as stack:
         webhook_socket = stack.enter_context(bind(settings.server.host, settings.server.port))
         ops_socket = stack.enter_context(bind(settings.server.ops_host, settings.server.ops_port))
         backend = await open_backend(settings.cluster, settings.policy, facts, tasks, metrics)
         stack.push_async_callback(backend.close)
         stack.push_async_callback(tasks.close)
+        source, certificate_checks = await open_source(
+            settings.server.tls, backend.certificate_api, backend.namespace, metrics
+        )
+        tls = SwappableContext(source.current(), settings.server.tls.min_version)
+
+        def not_after() -> float:
+            return source.current().not_after.timestamp()
+
+        metrics.follow(not_after=not_after, facts_age=facts.age_seconds)
         tasks.start("certificate", source.run(tls.swap))
         webhook = Listener(_webhook(settings, facts, backend, metrics, life), webhook_socket, tls.outer)
         ready = Checks(
             {
-                "certificate": source.healthy,
+                **certificate_checks,
                 "settings": lambda: Health(ok=True, text="valid"),
                 "facts": facts.health,
                 "shutdown": life.health,
@@ -136,19 +137,3 @@ def _webhook(settings: Settings, facts: FactsHolder, backend: Backend, metrics: 
         draining=lambda: life.draining,
     )
     return WebhookApp(endpoint)
-
-
-def _certificate_source(tls: Tls) -> CertificateSource:
-    if tls.cert_file is None or tls.key_file is None:
-        raise StartError(
-            ["no certificate is given: set server.tls.certFile and server.tls.keyFile (or --tls-cert and --tls-key)"]
-        )
-    return FileSource(tls.cert_file, tls.key_file)
-
-
-async def _started(source: CertificateSource) -> CertificateSource:
-    try:
-        await source.start()
-    except CertificateError as error:
-        raise StartError(error.problems) from error
-    return source

@@ -18,6 +18,8 @@ from app.translate.policy import Policy
 from app.translate.settings import SettingsModel, TranslationSettings
 
 Port = Annotated[int, Field(ge=0, le=65535)]
+ObjectName = Annotated[str, Field(max_length=253, pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$")]
+"""Name of a Kubernetes object."""
 
 MEBIBYTE = 1 << 20
 
@@ -25,18 +27,42 @@ MEBIBYTE = 1 << 20
 class Tls(SettingsModel):
     """The certificate of the webhook listener."""
 
+    mode: Literal["self-signed", "cert-manager", "provided"] | None = None
+    """Who makes the certificate: this webhook, which then also writes the caBundle; cert-manager; or somebody else
+    (``provided``). null = ``provided`` when files are given, else ``self-signed``."""
     cert_file: Path | None = None
     """PEM file with the certificate, leaf first, then its chain. Read again when it changes."""
     key_file: Path | None = None
     """PEM file with the private key of the certificate, without a passphrase."""
+    secret_name: ObjectName = "hami-dra-webhook-ca"  # noqa: S105 - the name of a Secret is no secret
+    """Secret with the CA, in the namespace of this installation (``self-signed``)."""
+    service_name: ObjectName = "hami-dra-webhook"
+    """Service by which API servers reach the webhook; its names stand in the certificate (``self-signed``)."""
+    cluster_domain: ObjectName = "cluster.local"
+    """Domain of the cluster's Services (``self-signed``)."""
+    extra_names: tuple[Annotated[str, Field(min_length=1, max_length=253, pattern=r"^[A-Za-z0-9.:-]+$")], ...] = ()
+    """Further DNS names and IP addresses for the certificate, for a webhook that is called by URL (``self-signed``)."""
+    webhook_configuration: ObjectName = "zz-hami-dra-webhook"
+    """MutatingWebhookConfiguration whose caBundle is written (``self-signed``)."""
+    ca_days: Annotated[int, Field(ge=30, le=3650)] = 365
+    """Life of the CA in days; it is replaced after two thirds (``self-signed``)."""
+    leaf_hours: Annotated[int, Field(ge=1, le=240)] = 168
+    """Life of the served certificate in hours; it is replaced after two thirds (``self-signed``). At most a third of
+    the shortest CA, so that no CA ends before its leaves."""
+    check_seconds: Annotated[float, Field(ge=0.1, le=600)] = 60
+    """Seconds between two looks at clock, Secret and caBundle (``self-signed``)."""
     min_version: Literal["1.2", "1.3"] = "1.3"
     """Oldest TLS version that is spoken. Every API server that serves DRA speaks 1.3."""
 
     @model_validator(mode="after")
-    def _both_or_none(self) -> Tls:
+    def _files_fit_the_mode(self) -> Tls:
         if (self.cert_file is None) != (self.key_file is None):
             missing = "certFile" if self.cert_file is None else "keyFile"
             raise ValueError(f"{missing} is missing: a certificate and its key are given together")
+        if self.mode == "self-signed" and self.cert_file is not None:
+            raise ValueError("mode self-signed makes its own certificate; leave out certFile and keyFile, or the mode")
+        if self.mode not in {None, "self-signed"} and self.cert_file is None:
+            raise ValueError(f"mode {self.mode} reads files: give certFile and keyFile")
         return self
 
 

@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 import re
 import socket
+import ssl
 import subprocess
 import sys
 from collections.abc import Mapping
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 import yaml
+from cryptography import x509
 
 from app.server.errors import StartError
 from app.server.listeners import bind
@@ -43,11 +46,25 @@ def test_the_server_fits_into_130_mib(server: ServerProcess, client: httpx.Clien
     assert server.metric("process_resident_memory_bytes") < 130 * 2**20
 
 
-def test_without_a_certificate_it_says_which_settings_are_missing(tmp_path: Path, certificates: Certificates) -> None:
-    lines = refusal(tmp_path, certificates, server={"tls": {}})
-    assert lines == [
-        "  - no certificate is given: set server.tls.certFile and server.tls.keyFile (or --tls-cert and --tls-key)"
+def test_without_files_a_standalone_server_makes_a_certificate_in_memory(
+    tmp_path: Path, certificates: Certificates
+) -> None:
+    tls = {"extraNames": ["webhook.example"]}
+    with running(tmp_path, certificates, server={"tls": tls}) as server:
+        status, text = server.ready()
+        assert status == 200
+        assert text.startswith("[+]certificate ok: self-signed in memory, valid until ")
+        pem = ssl.get_server_certificate(("127.0.0.1", httpx.URL(server.webhook).port or 0))
+    names = x509.load_pem_x509_certificate(pem.encode()).extensions.get_extension_for_class(x509.SubjectAlternativeName)
+    assert names.value.get_values_for_type(x509.DNSName) == [
+        "hami-dra-webhook",
+        "hami-dra-webhook.default",
+        "hami-dra-webhook.default.svc",
+        "hami-dra-webhook.default.svc.cluster.local",
+        "localhost",
+        "webhook.example",
     ]
+    assert names.value.get_values_for_type(x509.IPAddress) == [ip_address("127.0.0.1"), ip_address("::1")]
 
 
 def test_files_that_are_not_there_are_named_both_at_once(tmp_path: Path, own_certificates: Certificates) -> None:
