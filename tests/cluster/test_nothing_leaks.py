@@ -58,8 +58,9 @@ def sweep(webhook: Webhook) -> None:
     def sweeps() -> int:
         return sum(line["event"] == "swept" for line in webhook.logs())
 
+    webhook.stop()  # its own first sweep is in the log by then
     before = sweeps()
-    webhook.restart()
+    webhook.start()
     wait_for(lambda: sweeps() > before, "a sweep", timeout=NOISY_MACHINE_SECONDS, describe=lambda: str(webhook.logs()))
 
 
