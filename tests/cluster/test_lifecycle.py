@@ -61,11 +61,11 @@ def test_a_deployment_of_two_replicas_runs_and_is_rolled_out(namespace: Namespac
     namespace.kubectl.apply(workload("Deployment", "web", SHARE, replicas=2))
     namespace.kubectl("rollout", "status", "deployment/web", "--timeout=30s", check=True)
     before = running(namespace, 2, app="web")
-    namespace.kubectl("set", "image", "deployment/web", "main=registry.k8s.io/pause:3.9", check=True)
+    namespace.kubectl("set", "image", "deployment/web", "main=example.org/pause:3.9", check=True)
     namespace.kubectl("rollout", "status", "deployment/web", "--timeout=30s", check=True)
     after = running(namespace, 2, app="web")
     assert uids_of(before).isdisjoint(uids_of(after))
-    assert {p["spec"]["containers"][0]["image"] for p in after} == {"registry.k8s.io/pause:3.9"}
+    assert {p["spec"]["containers"][0]["image"] for p in after} == {"example.org/pause:3.9"}
     assert [namespace.allocation(p["metadata"]["name"]).only.memory_mib for p in after] == [4000, 4000]
     assert len(template_names(namespace)) == 1
     until_claims(namespace, 2)

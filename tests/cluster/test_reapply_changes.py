@@ -16,7 +16,7 @@ from tests.cluster.testbed.objects import container, pod
 JSON = Any
 SHARE: Mapping[str, int] = {"nvidia.com/gpu": 1, "nvidia.com/gpumem": 4000}
 FILE = pod("p", SHARE)
-NEW_IMAGE = "registry.k8s.io/pause:3.9"
+NEW_IMAGE = "example.org/pause:3.9"
 
 
 @pytest.mark.usefixtures("webhook")

@@ -18,7 +18,7 @@ JSON = Any
 Start = Callable[..., Webhook]
 SHARE: Mapping[str, int] = {"nvidia.com/gpu": 1, "nvidia.com/gpumem": 4000}
 FILE = pod("p", SHARE, labels={"app": "a"})
-NEW_IMAGE = "registry.k8s.io/pause:3.9"
+NEW_IMAGE = "example.org/pause:3.9"
 RUNTIME_CLASS = "of-reapplied-pods"
 EVERY_OPTION = {
     "options": {

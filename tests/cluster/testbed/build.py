@@ -31,7 +31,12 @@ STAGES = (
 )
 """What kwok does to nodes and pods, from ``kustomize/stage`` of its module; kept beside the program for the tests."""
 
-_MODULES = {"kubernetes": "k8s.io/kubernetes", "etcd": "go.etcd.io/etcd/server/v3", "kwok": "sigs.k8s.io/kwok"}
+_MODULES = {
+    "kubernetes": "k8s.io/kubernetes",
+    "etcd": "go.etcd.io/etcd/server/v3",
+    "kwok": "sigs.k8s.io/kwok",
+    "helm": "helm.sh/helm/v3",
+}
 _VERSION_PACKAGE = "k8s.io/component-base/version"
 
 
@@ -46,7 +51,10 @@ def folder_of(recipe: str) -> Path:
         known = ", ".join(sorted(path.name for path in RECIPES.iterdir() if path.is_dir()))
         raise BuildError(f"no recipe {recipe!r}; there are {known}. recipe.py adds a Kubernetes version")
     tool = recipe.partition("-")[0]
-    return cache_folder() / f"{tool}-{_module_version(source, tool)}-{digest(source / 'go.mod', source / 'go.sum')}"
+    return (
+        cache_folder()
+        / f"{tool}-{_module_version(source, _MODULES[tool])}-{digest(source / 'go.mod', source / 'go.sum')}"
+    )
 
 
 def ensure(recipe: str) -> Path:
@@ -102,21 +110,26 @@ def _packages(module: Path, tool: str) -> list[str]:
     return sorted(set(re.findall(rf"^(?:tool\s+|\t)({re.escape(_MODULES[tool])}\S*)$", text, re.MULTILINE)))
 
 
-def _module_version(source: Path, tool: str) -> str:
-    found = re.search(rf"^\s*{re.escape(_MODULES[tool])} v(\S+)", (source / "go.mod").read_text(), re.MULTILINE)
+def _module_version(source: Path, module: str) -> str:
+    found = re.search(rf"^\s*{re.escape(module)} v(\S+)", (source / "go.mod").read_text(), re.MULTILINE)
     if found is None:
-        raise BuildError(f"{source / 'go.mod'} does not require {_MODULES[tool]}")
+        raise BuildError(f"{source / 'go.mod'} does not require {module}")
     return found[1]
 
 
-def _link_flags(module: Path, tool: str) -> str:
-    """Strip symbols, and stamp Kubernetes' version: without it the API server calls itself v0.0.0."""
-    if tool != "kubernetes":
-        return "-s -w"
-    version = _module_version(module, tool)
-    major, minor, _ = version.split(".")
-    stamps = {"gitVersion": f"v{version}", "gitMajor": major, "gitMinor": minor}
-    return " ".join(["-s", "-w", *(f"-X {_VERSION_PACKAGE}.{key}={value}" for key, value in stamps.items())])
+def _link_flags(source: Path, tool: str) -> str:
+    """Strip symbols, and stamp versions: without them the API server calls itself v0.0.0, and helm renders for 1.20."""
+    stamps: dict[str, str] = {}
+    if tool == "kubernetes":
+        version = _module_version(source, _MODULES[tool])
+        major, minor, _ = version.split(".")
+        parts = {"gitVersion": f"v{version}", "gitMajor": major, "gitMinor": minor}
+        stamps = {f"{_VERSION_PACKAGE}.{key}": value for key, value in parts.items()}
+    elif tool == "helm":
+        _, minor, _ = _module_version(source, "k8s.io/client-go").split(".")
+        packages = ("chartutil", "lint/rules")
+        stamps = {f"{_MODULES[tool]}/pkg/{package}.k8sVersionMinor": minor for package in packages}
+    return " ".join(["-s", "-w", *(f"-X {name}={value}" for name, value in stamps.items())])
 
 
 @contextmanager

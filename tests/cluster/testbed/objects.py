@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 JSON = Any
-_IMAGE = "registry.k8s.io/pause:3.10"  # never pulled: there is no kubelet
+_IMAGE = "example.org/pause:3.10"  # never pulled: there is no kubelet
 _API_VERSIONS = {"Job": "batch/v1"}
 
 

@@ -1,0 +1,106 @@
+{{/* A YAML list of what is wrong with the values, the cluster or the namespace. */}}
+{{- define "hami-dra-webhook.problems" -}}
+{{- $found := list -}}
+
+{{- if has .Release.Namespace (list "kube-system" "kube-node-lease") -}}
+{{- $found = append $found (printf "the namespace is %s, whose pods the webhook must not touch: install into one of its own (--namespace hami-dra-webhook --create-namespace)" .Release.Namespace) -}}
+{{- end -}}
+
+{{- $name := include "hami-dra-webhook.webhookConfiguration" . -}}
+{{- with lookup "admissionregistration.k8s.io/v1" "MutatingWebhookConfiguration" "" $name -}}
+{{- $owner := default dict .metadata.annotations -}}
+{{- $release := index $owner "meta.helm.sh/release-name" -}}
+{{- $namespace := index $owner "meta.helm.sh/release-namespace" -}}
+{{- if not $release -}}
+{{- $found = append $found (printf "MutatingWebhookConfiguration %s exists and belongs to no Helm release: remove it (kubectl delete mutatingwebhookconfiguration %s)" $name $name) -}}
+{{- else if or (ne $release $.Release.Name) (ne $namespace $.Release.Namespace) -}}
+{{- $found = append $found (printf "release %s in namespace %s serves this cluster already, and there can be one only: upgrade that one, or uninstall it first" $release $namespace) -}}
+{{- end -}}
+{{- end -}}
+
+{{- $certificates := .Values.certificates -}}
+{{- $provided := $certificates.provided -}}
+{{- if eq $certificates.mode "provided" -}}
+{{- if not $provided.secretName -}}
+{{- $found = append $found "certificates.mode is provided, but certificates.provided.secretName is empty: name the TLS Secret" -}}
+{{- end -}}
+{{- if not (contains "-----BEGIN CERTIFICATE-----" $provided.caBundle) -}}
+{{- $found = append $found "certificates.mode is provided, but certificates.provided.caBundle holds no PEM certificate: give the CA (--set-file certificates.provided.caBundle=ca.crt)" -}}
+{{- end -}}
+{{- else if or $provided.secretName $provided.caBundle -}}
+{{- $found = append $found (printf "certificates.provided is set, but certificates.mode is %s: set the mode to provided, or leave it empty" $certificates.mode) -}}
+{{- end -}}
+{{- if and $certificates.certManager.issuerRef (ne $certificates.mode "cert-manager") -}}
+{{- $found = append $found (printf "certificates.certManager.issuerRef is set, but certificates.mode is %s: set the mode to cert-manager, or leave it empty" $certificates.mode) -}}
+{{- end -}}
+
+{{- $names := .Values.settings.resourceNames -}}
+{{- $seen := dict -}}
+{{- range $key := list "count" "memory" "memoryPercentage" "cores" "priority" -}}
+{{- $resource := index $names $key -}}
+{{- with index $seen $resource -}}
+{{- $found = append $found (printf "settings.resourceNames.%s and .%s are both %s: each needs a name of its own" . $key $resource) -}}
+{{- end -}}
+{{- $_ := set $seen $resource $key -}}
+{{- end -}}
+{{- if not (regexMatch "^[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[-A-Za-z0-9_.]*$" $names.migPrefix) -}}
+{{- $found = append $found (printf "settings.resourceNames.migPrefix is %q: give a domain and the start of a name, as in nvidia.com/mig-" $names.migPrefix) -}}
+{{- end -}}
+{{- if not (regexMatch "^[.][-A-Za-z0-9_.]*[A-Za-z0-9]$" $names.sharedSuffix) -}}
+{{- $found = append $found (printf "settings.resourceNames.sharedSuffix is %q: start it with a dot, as in .shared" $names.sharedSuffix) -}}
+{{- end -}}
+
+{{- $timeout := .Values.settings.cluster.requestTimeoutSeconds -}}
+{{- if ge (float64 $timeout) (float64 .Values.webhook.timeoutSeconds) -}}
+{{- $found = append $found (printf "settings.cluster.requestTimeoutSeconds (%v) is not below webhook.timeoutSeconds (%v): the API server would give up before the webhook can answer" $timeout .Values.webhook.timeoutSeconds) -}}
+{{- end -}}
+{{- if eq (int .Values.webhook.port) (int .Values.webhook.opsPort) -}}
+{{- $found = append $found (printf "webhook.port and webhook.opsPort are both %v: give them different ports" .Values.webhook.port) -}}
+{{- end -}}
+{{- if and .Values.hostNetwork (eq (int .Values.webhook.port) 10250) -}}
+{{- $found = append $found "hostNetwork is true, and webhook.port is 10250, which is the kubelet's on every node: give another port" -}}
+{{- end -}}
+{{- if not (or .Values.serviceAccount.create .Values.serviceAccount.name) -}}
+{{- $found = append $found "serviceAccount.create is false: name the one that exists in serviceAccount.name" -}}
+{{- end -}}
+
+{{- $known := include "hami-dra-webhook.knownProfiles" . | fromYamlArray -}}
+{{- if not .Values.driverProfiles -}}
+{{- range $key, $profile := .Values.settings.bindings.nvidia -}}
+{{- if and $profile (not (has $profile $known)) -}}
+{{- $found = append $found (printf "settings.bindings.nvidia.%s is %s, and there is no such driver profile: choose one of %s, or add yours in driverProfiles" $key $profile (join ", " $known)) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- range .Values.deviceClasses -}}
+{{- if has .name (include "hami-dra-webhook.foreignClasses" $ | fromYamlArray) -}}
+{{- $found = append $found (printf "deviceClasses names %s, which the chart of its driver makes: leave it out here" .name) -}}
+{{- end -}}
+{{- end -}}
+{{- toYaml $found -}}
+{{- end -}}
+
+{{/* The profiles that the image contains (app/drivers/profiles). */}}
+{{- define "hami-dra-webhook.knownProfiles" -}}
+- gpu.example.com
+- gpu.nvidia.com
+- gpu.nvidia.com-memory
+- gpu.nvidia.com-shares
+- gpu.nvidia.com-unlimited
+- hami-core-gpu.project-hami.io
+{{- end -}}
+
+{{/* DeviceClasses that the drivers' own charts make. */}}
+{{- define "hami-dra-webhook.foreignClasses" -}}
+- hami-core-gpu.project-hami.io
+- gpu.nvidia.com
+- mig.nvidia.com
+- vfio.gpu.nvidia.com
+- compute-domain-daemon.nvidia.com
+- compute-domain-default-channel.nvidia.com
+- dra.hygon.com
+- gpu.amd.com
+- gpu.intel.com
+- gaudi.intel.com
+- gpu.example.com
+{{- end -}}

@@ -1,0 +1,171 @@
+"""What the chart makes of its values."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from app.settings import load_settings
+from tests.chart.helm import CHART, CI, FULL_NAME, NAMESPACE, RELEASE, Helm, Rendered, hook_of
+from tests.cluster.testbed.registration import webhook_configuration
+
+
+@pytest.fixture(scope="module")
+def default(helm: Helm) -> Rendered:
+    return helm.template()
+
+
+@pytest.mark.parametrize("values", CI, ids=lambda file: file.stem)
+def test_every_set_of_values_passes_the_linter(helm: Helm, values: Path) -> None:
+    helm("lint", "--strict", CHART, f"--values={values}")
+
+
+@pytest.mark.parametrize("values", CI, ids=lambda file: file.stem)
+def test_the_server_accepts_the_settings(helm: Helm, values: Path, tmp_path: Path) -> None:
+    rendered = helm.template(values)
+    config = rendered.one("ConfigMap", FULL_NAME)["data"]["config.yaml"]
+    tls = rendered.settings()["server"]["tls"]
+    for key in ("certFile", "keyFile"):  # mounted in the pod, absent here
+        if key in tls:
+            (tmp_path / key).touch()
+            config = config.replace(tls[key], str(tmp_path / key))
+    (tmp_path / "config.yaml").write_text(config)
+    settings = load_settings(tmp_path / "config.yaml")
+    assert settings.cluster.namespace == NAMESPACE
+    assert settings.policy
+
+
+@pytest.mark.parametrize("values", CI, ids=lambda file: file.stem)
+def test_the_webhooks_are_those_that_the_tests_register(helm: Helm, values: Path) -> None:
+    rendered = helm.template(values)
+    excluded = (yaml.safe_load(values.read_text()).get("webhook") or {}).get("excludedNamespaces", [])
+    expected = webhook_configuration("https://example.com", b"", rendered.settings())["webhooks"]
+    for webhook in expected:
+        *others, left_out = webhook["namespaceSelector"]["matchExpressions"]
+        left_out = left_out | {"values": left_out["values"] + excluded}
+        webhook["namespaceSelector"] = {"matchExpressions": [*others, left_out]}
+    for webhook in [*rendered.webhooks(), *expected]:
+        del webhook["clientConfig"]
+    assert rendered.webhooks() == expected
+
+
+def test_nothing_is_generated_while_rendering(helm: Helm, default: Rendered) -> None:
+    assert helm.template().objects == default.objects
+    assert not default.one("Secret").keys() & {"data", "stringData"}
+    assert all("caBundle" not in webhook["clientConfig"] for webhook in default.webhooks())
+
+
+def test_replicas_are_replaced_one_by_one_and_spread(default: Rendered) -> None:
+    spec = default.one("Deployment")["spec"]
+    assert spec["replicas"] == 2
+    assert spec["strategy"]["rollingUpdate"] == {"maxUnavailable": 0, "maxSurge": 1}
+    keys = [constraint["topologyKey"] for constraint in spec["template"]["spec"]["topologySpreadConstraints"]]
+    assert keys == ["kubernetes.io/hostname", "topology.kubernetes.io/zone"]
+
+
+def test_a_replica_has_time_to_drain_and_to_finish(helm: Helm) -> None:
+    spec = helm.template({"settings": {"server": {"drainSeconds": 30.5}}}).one("Deployment")["spec"]["template"]["spec"]
+    assert spec["terminationGracePeriodSeconds"] > 30.5 + 5
+
+
+def test_a_budget_is_made_only_above_one_replica(helm: Helm, default: Rendered) -> None:
+    assert default.one("PodDisruptionBudget")["spec"]["maxUnavailable"] == 1
+    assert not helm.template({"replicaCount": 1}).of("PodDisruptionBudget")
+
+
+def test_changed_settings_replace_the_replicas(helm: Helm, default: Rendered) -> None:
+    def checksum(rendered: Rendered) -> str:
+        text: str = rendered.one("Deployment")["spec"]["template"]["metadata"]["annotations"]["checksum/settings"]
+        return text
+
+    assert checksum(helm.template({"settings": {"nodeName": "deny"}})) != checksum(default)
+    assert checksum(helm.template({"replicaCount": 3})) == checksum(default)
+
+
+@pytest.mark.parametrize("values", CI, ids=lambda file: file.stem)
+def test_pods_run_as_nobody_on_a_read_only_root_with_an_expiring_token(helm: Helm, values: Path) -> None:
+    rendered = helm.template(values)
+    pods = [obj["spec"] for obj in rendered.of("Pod")]
+    pods += [obj["spec"]["template"]["spec"] for kind in ("Deployment", "Job") for obj in rendered.of(kind)]
+    assert len(pods) == 3
+    for pod in pods:
+        assert pod["automountServiceAccountToken"] is False
+        assert pod["securityContext"]["runAsUser"] == 65532
+        assert pod["securityContext"]["runAsNonRoot"] is True
+        assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+        (container,) = pod["containers"]
+        assert container["securityContext"] == {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+        }
+        assert "memory" in container["resources"]["limits"]
+    assert all(account["automountServiceAccountToken"] is False for account in rendered.of("ServiceAccount"))
+
+
+def test_hooks_are_never_taken_for_replicas(default: Rendered) -> None:
+    selector = default.one("Service")["spec"]["selector"].items()
+    assert selector <= default.one("Deployment")["spec"]["template"]["metadata"]["labels"].items()
+    labels = [pod["metadata"]["labels"] for pod in default.of("Pod")]
+    labels += [job["spec"]["template"].get("metadata", {}).get("labels", {}) for job in default.of("Job")]
+    assert not any(selector <= of.items() for of in labels)
+
+
+def test_a_null_binding_reaches_the_server_as_null(helm: Helm) -> None:
+    bindings = helm.template({"settings": {"bindings": {"nvidia": {"mig": None}}}}).settings()["bindings"]["nvidia"]
+    assert bindings == {"driver": "hami-core-gpu.project-hami.io", "mig": None, "shared": None}
+
+
+def test_a_driver_profile_is_mounted_and_named(helm: Helm) -> None:
+    rendered = helm.template({"driverProfiles": {"site.toml": 'name = "site"\n'}})
+    assert rendered.one("ConfigMap", FULL_NAME)["data"]["site.toml"] == 'name = "site"\n'
+    assert rendered.settings()["driverProfiles"] == ["/etc/hami-dra-webhook/settings/site.toml"]
+
+
+def test_an_image_can_be_pinned(helm: Helm) -> None:
+    digest = f"sha256:{'0' * 64}"
+    rendered = helm.template({"image": {"repository": "example.com/webhook", "tag": "1.2.3", "digest": digest}})
+    assert rendered.one("Deployment")["spec"]["template"]["spec"]["containers"][0]["image"] == (
+        f"example.com/webhook:1.2.3@{digest}"
+    )
+
+
+def test_device_classes_stay_when_the_release_goes(helm: Helm, default: Rendered) -> None:
+    assert not default.of("DeviceClass")
+    classes = [{"name": "npu.example.com", "expression": 'device.driver == "npu.example.com"'}]
+    made = helm.template({"deviceClasses": classes}).one("DeviceClass")
+    assert made["metadata"]["annotations"]["helm.sh/resource-policy"] == "keep"
+    assert made["spec"] == {"selectors": [{"cel": {"expression": 'device.driver == "npu.example.com"'}}]}
+
+
+@pytest.mark.parametrize("mode", ["self-signed", "cert-manager", "provided"])
+def test_each_mode_has_one_source_of_the_certificate_and_one_of_its_authority(helm: Helm, mode: str) -> None:
+    rendered = helm.template(CHART / "ci" / f"{'default' if mode == 'self-signed' else mode}-values.yaml")
+    tls = rendered.settings()["server"]["tls"]
+    configuration = rendered.one("MutatingWebhookConfiguration")
+    injected = configuration["metadata"].get("annotations", {}).get("cert-manager.io/inject-ca-from")
+    written = all("caBundle" in webhook["clientConfig"] for webhook in configuration["webhooks"])
+    assert tls["mode"] == mode
+    assert ("certFile" in tls) == (mode != "self-signed")
+    assert bool(rendered.of("Certificate")) == (mode == "cert-manager")
+    assert injected == (f"{NAMESPACE}/{FULL_NAME}" if mode == "cert-manager" else None)
+    assert written == (mode == "provided")
+
+
+def test_an_issuer_that_exists_is_used_as_it_is(helm: Helm) -> None:
+    rendered = helm.template(CHART / "ci" / "cert-manager-issuer-values.yaml")
+    assert not rendered.of("Issuer")
+    assert rendered.one("Certificate")["spec"]["issuerRef"]["name"] == "company-ca"
+
+
+def test_the_release_name_does_not_double(helm: Helm) -> None:
+    rendered = helm.template(release="hami-dra-webhook")
+    assert rendered.one("Deployment")["metadata"]["name"] == "hami-dra-webhook"
+
+
+def test_every_object_carries_the_labels_of_its_release(default: Rendered) -> None:
+    for obj in default.objects:
+        assert obj["metadata"]["labels"]["app.kubernetes.io/instance"] == RELEASE
+    assert {obj["kind"] for obj in default.objects if hook_of(obj)} >= {"Job", "Pod", "Namespace"}
