@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from abc import abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -45,9 +46,9 @@ class Source(PydanticBaseSettingsSource):
         """Every value of this source; pydantic-settings lays them over those of weaker sources."""
         return self.values
 
+    @abstractmethod
     def place(self, path: KeyPath) -> str:
         """How people find the value: file and key, variable, or flag."""
-        raise NotImplementedError
 
     def holds(self, path: KeyPath) -> bool:
         """Whether the value at a path, or the group around it, was read here."""
