@@ -12,7 +12,7 @@ from pathlib import Path
 from app.cluster.memory import MemoryTemplateStore
 from app.cluster.store import TemplateStore
 from app.server.errors import StartError
-from app.server.facts import FactsHolder, read_until_complete
+from app.server.facts import FactsHolder, follow
 from app.server.metrics import Metrics
 from app.server.tasks import BackgroundTasks
 from app.settings import Cluster
@@ -80,7 +80,7 @@ async def _open_cluster(
         observer=metrics,
     )
     await store.start()
-    tasks.start("facts", read_until_complete(lambda: read_facts(connection, namespace=namespace), facts))
+    tasks.start("facts", follow(lambda: read_facts(connection, namespace=namespace), facts))
 
     async def recover() -> None:
         await store.wait_synced()

@@ -16,6 +16,9 @@ from certs.source import Health
 FIRST_PAUSE_SECONDS = 0.5
 MAX_PAUSE_SECONDS = 15.0
 INCOMPLETE_PAUSE_SECONDS = 60.0
+REFRESH_SECONDS = 120.0
+"""How old facts may become: a driver that is installed after the webhook must not need its restart. Lists of a large
+cluster are some megabytes, so not much more often."""
 
 
 class Reading(Protocol):
@@ -49,8 +52,12 @@ class FactsHolder:
         return self._facts
 
     def update(self, facts: Facts, problems: Sequence[str] = ()) -> None:
-        """Replace the facts; each review uses those that were there when it began."""
-        self._facts = facts
+        """Replace the facts; each review uses those that were there when it began.
+
+        Facts that say the same as before leave the old object, which keys the caches of the translation.
+        """
+        if _content(facts) != _content(self._facts):
+            self._facts = facts
         self._problems = tuple(problems)
         self._updated = self._clock()
         self._first.set()
@@ -83,6 +90,33 @@ class FactsHolder:
             f"the API server drops {field} (feature gate {GATES[field].name})" for field in sorted(facts.dropped_fields)
         ]
         return known
+
+
+async def follow(
+    read: Callable[[], Awaitable[Reading]], holder: FactsHolder, *, first_pause: float = FIRST_PAUSE_SECONDS
+) -> None:
+    """Read the cluster until nothing is missing, and from then on now and again, for ever.
+
+    A later look that finds less, as in an outage, changes nothing of what is known.
+    """
+    await read_until_complete(read, holder, first_pause=first_pause)
+    log = structlog.get_logger(__name__)
+    while True:
+        await asyncio.sleep(REFRESH_SECONDS)
+        try:
+            reading = await read()
+        except Exception as error:  # noqa: BLE001 - an object of an odd shape must not end the reading for good
+            problems: tuple[str, ...] = (f"the cluster cannot be read: {type(error).__name__}: {error}",)
+        else:
+            problems = tuple(reading.problems)
+        if problems:
+            holder.failed(problems)
+            log.warning("facts_not_renewed", problems=problems)
+            continue
+        before = holder.current()
+        holder.update(reading.facts)
+        if holder.current() is not before:
+            log.info("facts_changed", known=holder.health().text)
 
 
 async def read_until_complete(
@@ -120,6 +154,10 @@ async def read_until_complete(
         said = problems
         await asyncio.sleep(pause)
         pause = min(pause * 2, MAX_PAUSE_SECONDS) if pause < MAX_PAUSE_SECONDS else pause
+
+
+def _content(facts: Facts) -> tuple[object, ...]:
+    return facts.server_version, facts.device_classes, facts.devices, facts.dropped_fields
 
 
 def _is_anything_known(facts: Facts) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from app.server import facts as module
-from app.server.facts import FactsHolder, read_until_complete
+from app.server.facts import FactsHolder, follow, read_until_complete
 from app.translate import DeviceClass, Facts
 from certs.source import Health
 
@@ -117,3 +117,41 @@ async def test_what_was_known_stays_when_the_cluster_goes_away(monkeypatch: pyte
     assert holder.current() is partly
     assert holder.health().text.endswith("connection refused")
     reading.cancel()
+
+
+LATER = Facts(server_version=(1, 36), device_classes={"a": DeviceClass("a"), "b": DeviceClass("b")}, devices=())
+
+
+async def test_what_is_installed_later_is_noticed_without_a_restart(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "REFRESH_SECONDS", 0.01)
+    holder = FactsHolder()
+    cluster = Cluster([Reading(KNOWN), Reading(LATER)])
+    following = asyncio.create_task(follow(cluster.read, holder))
+    await asyncio.wait_for(cluster.exhausted.wait(), 5)
+    assert holder.current() is LATER
+    following.cancel()
+
+
+async def test_facts_that_say_the_same_stay_the_same_object(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "REFRESH_SECONDS", 0.01)
+    holder = FactsHolder()
+    same = Facts(server_version=(1, 36), device_classes={"a": DeviceClass("a")}, devices=())
+    cluster = Cluster([Reading(KNOWN), Reading(same)])
+    following = asyncio.create_task(follow(cluster.read, holder))
+    await asyncio.wait_for(cluster.exhausted.wait(), 5)
+    assert holder.current() is KNOWN
+    following.cancel()
+
+
+@pytest.mark.parametrize("later", [Reading(Facts(device_classes={}), ("slices: refused",)), KeyError("pool")])
+async def test_a_later_look_that_finds_less_changes_nothing(
+    monkeypatch: pytest.MonkeyPatch, later: Reading | Exception
+) -> None:
+    monkeypatch.setattr(module, "REFRESH_SECONDS", 0.01)
+    holder = FactsHolder()
+    cluster = Cluster([Reading(KNOWN), later])
+    following = asyncio.create_task(follow(cluster.read, holder))
+    await asyncio.wait_for(cluster.exhausted.wait(), 5)
+    assert holder.current() is KNOWN
+    assert holder.health().ok
+    following.cancel()
