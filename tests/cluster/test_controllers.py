@@ -174,7 +174,7 @@ def test_a_pod_of_a_stateful_set_comes_back_under_its_name_with_a_new_claim(name
     namespace.kubectl("rollout", "status", "statefulset/db", "--timeout=30s", check=True)
     before = uids_of(pods_of(namespace, "db", 2))
     claims = uids_of(namespace.list("ResourceClaim"))
-    namespace.delete_pod("db-0")
+    namespace.kubectl("delete", "pod", "db-0", "--force", "--grace-period=0", "--wait=false", check=True)
     wait_for(
         lambda: len(uids_of(namespace.pods(app="db")) - before) == 1,
         "a new db-0",
