@@ -28,7 +28,7 @@ run: $(BIN)/.installed ## start a standalone server, send it the examples, expla
 
 .PHONY: check
 check: $(BIN)/.installed ## the tests that need no control plane, in under a minute
-	@$(BIN)/pytest -m "not cluster and not versions and not chart and not image" $(PYTEST_ARGS)
+	@$(BIN)/pytest -n 2 -m "not cluster and not versions and not chart and not image" $(PYTEST_ARGS)
 
 .PHONY: test
 test: $(BIN)/.installed tools ## all tests, also those on the real control plane (built on the way: 15 minutes, once)

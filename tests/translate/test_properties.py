@@ -148,7 +148,7 @@ TOUCHED = {
 }
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(pods(), FACTS)
 def test_S69_the_patch_applies_changes_only_what_it_should_and_is_idempotent(pod: dict[str, Any], facts: Facts) -> None:
     before = json.dumps(pod)
@@ -173,13 +173,13 @@ def test_S69_the_patch_applies_changes_only_what_it_should_and_is_idempotent(pod
     assert all(op["op"] in ("add", "remove", "replace") for op in decision.patch)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(pods(), FACTS)
 def test_the_essence_of_a_pod_is_all_that_a_decision_reads(pod: dict[str, Any], facts: Facts) -> None:
     assert _decide(essence(pod, DEFAULTS), facts, DEFAULTS, frozenset()) == _decide(pod, facts, DEFAULTS, frozenset())
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.lists(pods(), min_size=2, max_size=4), FACTS)
 def test_a_remembered_decision_is_the_one_that_would_be_made(drawn: list[dict[str, Any]], facts: Facts) -> None:
     """As the API server sends them: text values, and the same containers in pods that differ elsewhere."""
@@ -192,7 +192,7 @@ def test_a_remembered_decision_is_the_one_that_would_be_made(drawn: list[dict[st
         assert translate(pod, facts, DEFAULTS) == fresh
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(pods(), pods())
 def test_S60_an_update_decision_applies_whatever_is_sent(new: dict[str, Any], old: dict[str, Any]) -> None:
     decision = translate_update(new, old, DEFAULTS)
