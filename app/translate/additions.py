@@ -50,5 +50,9 @@ def add_to_spec(patch: Patch, spec: Mapping[str, Any], policy: Policy) -> None:
     if options.runtime_class_name is not None and not spec.get("runtimeClassName"):
         patch.add(("spec", "runtimeClassName"), options.runtime_class_name)
     present = items(spec.get("tolerations"))
-    wanted = [t.model_dump(by_alias=True, exclude_none=True) for t in options.tolerations]
-    patch.append(("spec", "tolerations"), present, [t for t in wanted if t not in present])
+    patch.append(("spec", "tolerations"), present, [t for t in option_tolerations(policy) if t not in present])
+
+
+def option_tolerations(policy: Policy) -> list[dict[str, Any]]:
+    """The tolerations of the options as a pod spells them."""
+    return [t.model_dump(by_alias=True, exclude_none=True) for t in policy.settings.options.tolerations]

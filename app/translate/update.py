@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from app.translate import marks, quantity
-from app.translate.additions import PRIORITY_VARIABLE
+from app.translate.additions import PRIORITY_VARIABLE, option_tolerations
 from app.translate.containers import Container, Shape, check, items, mapping, read_containers
 from app.translate.decision import Decision, Note, Outcome
 from app.translate.gates import TERMS, pinned_terms, required_terms
@@ -186,9 +186,9 @@ def _restore_placement(
         pins = [match for term in stored_terms for match in items(mapping(term).get("matchFields"))]
         if spec.get("nodeName") and not stored.get("nodeName") and pin in pins:
             restoration.remove(("spec", "nodeName"))
-    wanted = [t.model_dump(by_alias=True, exclude_none=True) for t in policy.settings.options.tolerations]
     tolerations = items(spec.get("tolerations"))
     # Clients replace the whole list: what the options added stays, and the API server judges the rest.
-    missing = [t for t in wanted if t in items(stored.get("tolerations")) and t not in tolerations]
+    kept = items(stored.get("tolerations"))
+    missing = [t for t in option_tolerations(policy) if t in kept and t not in tolerations]
     if missing and tolerations:
         restoration.replace(("spec", "tolerations"), [*tolerations, *missing])
