@@ -18,7 +18,7 @@ from app.translate.patch import Operation, Patch
 from app.translate.placement import Use, place
 from app.translate.policy import Policy
 from app.translate.reasons import Reason
-from app.translate.selection import ANNOTATIONS, NO_SELECTION, Selection, compare_with_facts, read_selection
+from app.translate.selection import ANNOTATIONS, Selection, compare_with_facts, read_selection
 
 
 def leave_keys(pod: Mapping[str, Any], policy: Policy, note: Note, warnings: Iterable[Note]) -> Decision:
@@ -55,28 +55,31 @@ class Conversion:
     facts: Facts
     policy: Policy
     avoid: frozenset[str]
-    selection: Selection = NO_SELECTION
+    recorded: marks.Originals | None = field(init=False)
+    selection: Selection = field(init=False)
+    selection_warnings: list[Note] = field(init=False)
+    ours: frozenset[Shape] = field(init=False, default=frozenset())
+    """The containers that were converted in an earlier round: whatever came back into them goes (S5)."""
     warnings: list[Note] = field(default_factory=list)
     denials: list[Note] = field(default_factory=list)
 
-    def ours(self) -> frozenset[str]:
-        """Names of the containers that were converted in an earlier round: whatever came back into them goes (S5)."""
-        recorded = marks.read_originals(self.pod)
-        if recorded is None:
-            return frozenset()
-        self.selection, _ = read_selection(mapping(mapping(self.pod.get("metadata")).get("annotations")))
-        return frozenset(shape.name for shape, raw in self.containers if self._is_ours(shape, raw, recorded))
+    def __post_init__(self) -> None:
+        self.recorded = recorded = marks.read_originals(self.pod)
+        self.selection, self.selection_warnings = read_selection(self._annotations())
+        if recorded is not None:
+            self.ours = frozenset(one for one, raw in self.containers if self._is_ours(one, raw, recorded))
+
+    def _annotations(self) -> Mapping[str, Any]:
+        return mapping(mapping(self.pod.get("metadata")).get("annotations"))
 
     def decide(self) -> Decision:
         """The decision; everything that denies is collected, so that one look at the pod shows all of it."""
-        annotations = mapping(mapping(self.pod.get("metadata")).get("annotations"))
-        recorded = marks.read_originals(self.pod)
-        self.selection, selection_warnings = read_selection(annotations)
+        annotations = self._annotations()
         parts = [_Part(shape, raw, asks_of(shape, self.facts, self.policy)) for shape, raw in self.containers]
         for part in parts:
-            if recorded is not None and self._is_ours(part.shape, part.raw, recorded):
+            if self.recorded is not None and part.shape in self.ours:
                 part.ours = True
-                self._compare_with_recorded(part, recorded)
+                self._compare_with_recorded(part, self.recorded)
             else:
                 self._plan(part)
         self.warnings += advice.look_alikes(self.containers, self.policy)
@@ -100,10 +103,10 @@ class Conversion:
             self.denials += [limit_range] if limit_range is not None else []
         if self.denials:
             return Decision(Outcome.DENIED, tuple(dict.fromkeys(self.denials)), short(self.warnings))
-        self._warn_about_selection(planned, annotations, selection_warnings)
+        self._warn_about_selection(planned, annotations)
         self.warnings += advice.about_annotations(annotations)
         self.warnings += advice.about_pod(self.pod, self.containers, self.policy)
-        return self._convert(parts, planned, recorded, pinned=pinned)
+        return self._convert(parts, planned, pinned=pinned)
 
     def _is_ours(self, one: Shape, raw: Mapping[str, Any], recorded: marks.Originals) -> bool:
         """Whether a container carries the claim that its recorded originals lead to (S5)."""
@@ -166,13 +169,12 @@ class Conversion:
         self,
         planned: Sequence[tuple[Shape, Sequence[ClaimPlan]]],
         annotations: Mapping[str, Any],
-        selection_warnings: Sequence[Note],
     ) -> None:
         """Warnings about annotations, for the devices that they act on and for those that they do not (section 5)."""
         asks = [(ask, plan) for _, plans in planned for plan in plans for ask in plan.asks]
         counted = [plan.target.profile for ask, plan in asks if ask.from_count]
         if counted:
-            self.warnings += selection_warnings
+            self.warnings += self.selection_warnings
             for profile in {profile.name: profile for profile in counted}.values():
                 self.warnings += compare_with_facts(self.selection, profile, self.facts)
         written = [name for name in ANNOTATIONS if str(annotations.get(name) or "").strip()]
@@ -184,7 +186,6 @@ class Conversion:
         self,
         parts: Sequence[_Part],
         planned: Sequence[tuple[Shape, Sequence[ClaimPlan]]],
-        recorded: marks.Originals | None,
         *,
         pinned: bool,
     ) -> Decision:
@@ -208,7 +209,7 @@ class Conversion:
         if uses:
             additions.add_to_spec(patch, self.pod["spec"], self.policy)
         warnings = short(self.warnings)
-        originals = self._originals(parts, recorded or marks.Originals())
+        originals = self._originals(parts, self.recorded or marks.Originals())
         marks.mark(self.pod, patch, originals, warnings, label=True)
         unique = {template.name: template for template in templates.values()}
         return Decision(

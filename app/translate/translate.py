@@ -82,8 +82,7 @@ def _decide(pod: Mapping[str, Any], facts: Facts, policy: Policy, avoid: frozens
     if staying_out is not None:
         return Decision(Outcome.UNTOUCHED, (staying_out,), short((staying_out,) if _warns(staying_out) else ()))
     conversion = Conversion(pod, containers, facts, policy, avoid)
-    ours = conversion.ours()
-    invalid, too_large = check([one for one in containers if one.shape.name not in ours])
+    invalid, too_large = check([one for one in containers if one.shape not in conversion.ours])
     invalid += malformed(pod, containers)
     if invalid:
         reasons = tuple(Note(Reason.INVALID_REQUEST, note.message, note.path) for note in invalid)
