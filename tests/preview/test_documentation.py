@@ -10,7 +10,8 @@ import pytest
 import typer.main
 import yaml
 
-from app.cli import Output, app
+from app.cli import app
+from app.cli.preview import Output
 from app.preview import Outcome
 from app.preview.documents import MAX_BYTES, MAX_DOCUMENTS
 from app.preview.errors import Code
