@@ -35,10 +35,13 @@ def kubeconfig_of(control_plane: ControlPlane, account: str, namespace: str, fil
     return file
 
 
-def run_hook(control_plane: ControlPlane, pod: JSON, namespace: str, folder: Path) -> subprocess.CompletedProcess[str]:
+def run_hook(
+    control_plane: ControlPlane, pod: JSON, namespace: str, folder: Path, *, port: int | None = None
+) -> subprocess.CompletedProcess[str]:
     """Run the one container of a hook's pod spec as a kubelet would: its command, its account's token, its environment.
 
-    There is no kubelet here, so the service account's folder is not at its usual place.
+    There is no kubelet here, so the service account's folder is not at its usual place. ``port`` stands in for the API
+    server's.
     """
     folder.mkdir(exist_ok=True)
     (folder / "token").write_text(token_of(control_plane, pod["serviceAccountName"], namespace))
@@ -54,7 +57,8 @@ def run_hook(control_plane: ControlPlane, pod: JSON, namespace: str, folder: Pat
         env={
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}/usr/bin",
             "KUBERNETES_SERVICE_HOST": str(server.hostname),
-            "KUBERNETES_SERVICE_PORT": str(server.port),
+            "KUBERNETES_SERVICE_PORT": str(port or server.port),
             "SERVICE_ACCOUNT_DIR": str(folder),
+            "WAIT_SECONDS": "3",
         },
     )

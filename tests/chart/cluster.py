@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
+from tests.chart.helm import FULL_NAME, NAMESPACE
 from tests.cluster.testbed.api import Api
 from tests.cluster.testbed.control_plane import ControlPlane
 from tests.cluster.testbed.kubectl import Result
@@ -35,9 +36,13 @@ def remove(api: Api, objects: Iterable[JSON]) -> None:
             api.delete(obj["kind"], obj["metadata"]["name"], obj["metadata"].get("namespace"))
 
 
-def point_at(api: Api, url: str) -> None:
-    """Have the chart's configuration call an address: there is no network that leads to a Service here."""
-    configuration = api.get("MutatingWebhookConfiguration", NAME)
-    for webhook in configuration["webhooks"]:
-        webhook["clientConfig"] = {"url": url}
-    api.request("PUT", api.resource(configuration).path(NAME), configuration)
+def point_at(api: Api, url: str | None) -> None:
+    """Have the chart's configuration call an address: there is no network that leads to a Service here.
+
+    None puts the Service back, as Helm must find what it has made. The caBundle stays.
+    """
+    service = {"namespace": NAMESPACE, "name": FULL_NAME, "path": "/mutate", "port": 443}
+    config = {"url": url, "service": None} if url else {"url": None, "service": service}
+    names = [webhook["name"] for webhook in api.get("MutatingWebhookConfiguration", NAME)["webhooks"]]
+    patch = {"webhooks": [{"name": name, "clientConfig": config} for name in names]}
+    api.patch("MutatingWebhookConfiguration", NAME, patch, how="strategic")

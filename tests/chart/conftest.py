@@ -5,16 +5,18 @@ Tests in this folder carry the mark ``chart``, those on the control plane also t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
 import yaml
 
-from tests.chart.cluster import TESTED
+from tests.chart.account import run_hook
+from tests.chart.cluster import TESTED, apply, remove
 from tests.chart.crds import definitions
-from tests.chart.helm import NAMESPACE, Helm
+from tests.chart.helm import FULL_NAME, NAMESPACE, Helm, hook_of
 from tests.cluster.testbed import build
 from tests.cluster.testbed.api import Api
 from tests.cluster.testbed.control_plane import ControlPlane
@@ -95,3 +97,30 @@ def hardware(api: Api) -> None:
     Hardware(api).use(T4_NODE, HAMI_CLASSES)
     for node in api.list("Node"):
         api.patch("Node", node["metadata"]["name"], {"spec": {"unschedulable": True}})
+
+
+@pytest.fixture
+def opted_in(api: Api) -> Iterator[None]:
+    """The namespace ``TESTED`` is opted in, and empty afterwards."""
+    api.patch("Namespace", TESTED, {"metadata": {"labels": {"hami.io/dra-webhook": "enabled"}}})
+    yield
+    api.patch("Namespace", TESTED, {"metadata": {"labels": {"hami.io/dra-webhook": None}}})
+    api.delete_all("Pod", TESTED, gracePeriodSeconds=0)
+    api.delete_all("ResourceClaimTemplate", TESTED)
+
+
+@pytest.fixture
+def helm_test(
+    installing: Helm, control_plane: ControlPlane, api: Api, tmp_path: Path
+) -> Iterator[Callable[[], CompletedProcess[str]]]:
+    """What ``helm test`` does: makes the hook's objects, and runs the command of its pod."""
+    rendered = installing.template()
+    hooks = [obj for obj in rendered.objects if hook_of(obj) == "test"]
+    made = [obj for obj in hooks if obj["kind"] != "Pod"]
+    apply(control_plane, made)
+    spec = rendered.one("Pod", f"{FULL_NAME}-test")["spec"]
+    yield lambda: run_hook(control_plane, spec, NAMESPACE, tmp_path / "account")
+    api.delete_all("Pod", TESTED, gracePeriodSeconds=0)
+    remove(api, made)
+    for namespace in (obj["metadata"] for obj in made if obj["kind"] == "Namespace"):  # helm deletes it
+        api.patch("Namespace", namespace["name"], {"metadata": {"labels": dict.fromkeys(namespace["labels"])}})

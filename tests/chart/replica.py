@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import subprocess
 import sys
 from pathlib import Path
@@ -18,7 +19,7 @@ from tests.cluster.testbed.processes import free_port, python_environment
 from tests.cluster.testbed.wait import wait_for
 
 JSON = Any
-_SETTINGS = "/etc/hami-dra-webhook/settings"
+_SETTINGS, _TLS = "/etc/hami-dra-webhook/settings", "/etc/hami-dra-webhook/tls"
 
 
 class Replica:
@@ -26,17 +27,31 @@ class Replica:
 
     What differs from the pod is what has no meaning without a kubelet and a Service: places of files, loopback
     addresses and free ports, 127.0.0.1 among the names of the certificate, and by default no time to drain.
+    ``check_seconds`` is for tests that cannot wait a minute for the next look at the certificates.
     """
 
     def __init__(
-        self, control_plane: ControlPlane, rendered: Rendered, name: str, folder: Path, *, drain_seconds: float = 0
+        self,
+        control_plane: ControlPlane,
+        rendered: Rendered,
+        name: str,
+        folder: Path,
+        *,
+        drain_seconds: float = 0,
+        check_seconds: float = 60,
     ) -> None:
         self._name, self._processes = name, control_plane.processes
         folder.mkdir(exist_ok=True)
         spec = rendered.one("Deployment")["spec"]["template"]["spec"]
         settings = rendered.settings()
-        settings["server"]["tls"]["extraNames"] = ["127.0.0.1"]
+        settings["server"]["tls"] |= {"extraNames": ["127.0.0.1"], "checkSeconds": check_seconds}
         settings["server"]["drainSeconds"] = drain_seconds
+        for key in ("certFile", "keyFile"):
+            if file := settings["server"]["tls"].get(key):
+                settings["server"]["tls"][key] = file.replace(_TLS, str(folder))
+        for secret in (volume["secret"]["secretName"] for volume in spec["volumes"] if "secret" in volume):
+            for key, value in control_plane.api.get("Secret", secret, NAMESPACE)["data"].items():
+                (folder / key).write_bytes(base64.b64decode(value))
         (folder / "config.yaml").write_text(yaml.safe_dump(settings))
         account = kubeconfig_of(control_plane, spec["serviceAccountName"], NAMESPACE, folder / "kubeconfig")
         self.port, ops_port = free_port(), free_port()
@@ -69,6 +84,10 @@ class Replica:
             return httpx.get(f"{self._ops}/readyz", trust_env=False).is_success
         except httpx.TransportError:
             return False
+
+    def readiness(self) -> str:
+        """The text of ``/readyz?verbose``."""
+        return httpx.get(f"{self._ops}/readyz?verbose", trust_env=False).text
 
     def execute(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """What ``kubectl exec`` does: the program's command line beside the server, with its settings and account."""

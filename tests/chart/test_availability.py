@@ -59,16 +59,6 @@ class Creator:
 
 
 @pytest.fixture
-def opted_in(api: Api) -> Iterator[None]:
-    """The namespace of the test is opted in, and empty afterwards."""
-    api.patch("Namespace", TESTED, {"metadata": {"labels": {"hami.io/dra-webhook": "enabled"}}})
-    yield
-    api.patch("Namespace", TESTED, {"metadata": {"labels": {"hami.io/dra-webhook": None}}})
-    api.delete_all("Pod", TESTED, gracePeriodSeconds=0)
-    api.delete_all("ResourceClaimTemplate", TESTED)
-
-
-@pytest.fixture
 def new_replica(
     installing: Helm, control_plane: ControlPlane, hardware: None, tmp_path: Path
 ) -> Callable[[str], Replica]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from pathlib import Path
 from typing import Any
 
@@ -138,8 +139,21 @@ def test_the_notes_say_how_to_switch_it_on_and_how_to_take_it_out_of_the_way(ins
     assert "WARNING" not in notes
 
 
-def test_refused_values_leave_nothing_half_installed(installing: Helm, api: Api) -> None:
-    with pytest.raises(HelmError, match=r"webhook\.port is 10250"):
-        installing("install", RELEASE, CHART, f"--namespace={NAMESPACE}", "--set=hostNetwork=true")
+@pytest.mark.parametrize(
+    ("namespace", "values", "said"),
+    [
+        ("kube-system", {}, "the namespace is kube-system, whose pods the webhook must not touch"),
+        (NAMESPACE, {"hostNetwork": True}, "webhook.port is 10250, which is the kubelet's on every node"),
+        (NAMESPACE, {"settings": {"resourceNames": {"migPrefix": "a/[.*"}}}, 'resourceNames.migPrefix is "a/[.*"'),
+        (NAMESPACE, {"settings": {"resourceNames": {"count": "gpu"}}}, "at '/settings/resourceNames/count': 'gpu'"),
+        (NAMESPACE, {"webhook": {"excludedNamespaces": ["A_b"]}}, "at '/webhook/excludedNamespaces/0': 'A_b'"),
+    ],
+    ids=["kube-system", "port", "regex", "resource-name", "namespace-name"],
+)
+def test_refused_values_leave_nothing_half_installed(
+    installing: Helm, api: Api, namespace: str, values: JSON, said: str
+) -> None:
+    with pytest.raises(HelmError, match=re.escape(said)):
+        installing("install", RELEASE, CHART, f"--namespace={namespace}", *installing.options(values))
     assert not left_over(api)
-    assert not installing("list", "--all", f"--namespace={NAMESPACE}", "--short")
+    assert not installing("list", "--all", f"--namespace={namespace}", "--short")

@@ -160,6 +160,33 @@ def test_an_issuer_that_exists_is_used_as_it_is(helm: Helm) -> None:
     assert rendered.one("Certificate")["spec"]["issuerRef"]["name"] == "company-ca"
 
 
+def test_a_network_policy_lets_in_the_two_ports_and_out_the_api_server_only(helm: Helm, default: Rendered) -> None:
+    assert not default.of("NetworkPolicy")
+    spec = helm.template(CHART / "ci" / "locked-down-values.yaml").one("NetworkPolicy")["spec"]
+    assert spec["policyTypes"] == ["Ingress", "Egress"]
+    monitoring = {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "monitoring"}}}
+    assert spec["ingress"] == [{"ports": [{"port": "https"}]}, {"ports": [{"port": "ops"}], "from": [monitoring]}]
+    assert spec["egress"] == [{"ports": [{"port": 6443, "protocol": "TCP"}]}]
+
+
+def test_prometheus_finds_the_ops_port_of_the_service(helm: Helm, default: Rendered) -> None:
+    assert not default.of("ServiceMonitor")
+    rendered = helm.template(CHART / "ci" / "cert-manager-issuer-values.yaml")
+    monitor, service = rendered.one("ServiceMonitor")["spec"], rendered.one("Service")
+    assert monitor["selector"]["matchLabels"].items() <= service["metadata"]["labels"].items()
+    assert monitor["endpoints"] == [{"port": "ops", "path": "/metrics", "interval": "30s"}]
+    assert "ops" in {port["name"] for port in service["spec"]["ports"]}
+    assert rendered.one("PrometheusRule")["metadata"]["labels"]["release"] == "prometheus"
+
+
+def test_the_priority_class_and_the_place_are_those_of_the_values(helm: Helm) -> None:
+    rendered = helm.template(CHART / "ci" / "high-availability-values.yaml")
+    spec = rendered.one("Deployment")["spec"]["template"]["spec"]
+    assert spec["priorityClassName"] == "system-cluster-critical"
+    assert {one["whenUnsatisfiable"] for one in spec["topologySpreadConstraints"]} == {"DoNotSchedule"}
+    assert spec["nodeSelector"] == {"node-role.kubernetes.io/control-plane": ""}
+
+
 def test_the_release_name_does_not_double(helm: Helm) -> None:
     rendered = helm.template(release="hami-dra-webhook")
     assert rendered.one("Deployment")["metadata"]["name"] == "hami-dra-webhook"

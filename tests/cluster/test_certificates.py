@@ -3,25 +3,37 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+import base64
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from app.cluster.certificates import CertificateApi
 from app.cluster.connection import connect
 from app.server.certificates import open_source
 from app.server.metrics import Metrics
 from app.settings import Tls
+from certs.issue import Issuer
 from certs.shared import SharedSource
-from tests.cluster.self_signed import SECRET, Load, SelfSigned, authority, certs, run_certs, trusted
+from tests.cluster import first_writer, short_lived
+from tests.cluster.load import Load
+from tests.cluster.self_signed import SECRET, SelfSigned, authority, certs, run_certs, trusted
 from tests.cluster.testbed.api import Api
 from tests.cluster.testbed.components import kubeconfig
 from tests.cluster.testbed.control_plane import ControlPlane
 from tests.cluster.testbed.namespace import Namespace
 from tests.cluster.testbed.objects import pod
+from tests.cluster.testbed.processes import python_environment
 from tests.cluster.testbed.registration import NAME, Registration, webhook_configuration
 from tests.cluster.testbed.wait import wait_for
 
@@ -43,9 +55,9 @@ def start(control_plane: ControlPlane, home: str, registration: Registration) ->
     """Starts self-signed replicas at once; the first of them is the one that the API server calls."""
     started: list[SelfSigned] = []
 
-    def several(count: int) -> list[SelfSigned]:
+    def several(count: int, **options: Any) -> list[SelfSigned]:
         for number in range(count):
-            started.append(SelfSigned(control_plane, home, f"{home}-{number}"))
+            started.append(SelfSigned(control_plane, home, f"{home}-{number}", **options))
             started[-1].start(ready=False)
         assert registration.use(started[0]) is None
         for replica in started:
@@ -106,6 +118,43 @@ def test_without_its_configuration_a_replica_is_not_ready_and_says_what_is_missi
         replica.stop()
 
 
+def unusable(kind: str) -> Mapping[str, bytes]:
+    """What stands in the Secret before the replica starts."""
+    long_ago = datetime.now(UTC) - timedelta(days=400)
+    made = Issuer(["127.0.0.1"], clock=lambda: long_ago).authority()
+    other_key = rsa.generate_private_key(65537, 2048)
+    rsa_pem = other_key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    contents = {
+        "half": {"ca.crt": made.cert_pem},
+        "wrong key type": {"ca.crt": made.cert_pem, "ca.key": rsa_pem},
+        "expired": {"ca.crt": made.cert_pem, "ca.key": made.key_pem},
+    }
+    return contents[kind]
+
+
+@pytest.mark.parametrize(
+    ("kind", "reason", "said"),
+    [
+        ("half", "secret-broken", "ca.key is missing"),
+        ("wrong key type", "secret-broken", "ca.key: is not a key of the kind that we use, ECDSA on P-256"),
+        ("expired", "expired", ""),
+    ],
+    ids=["half", "wrong-key-type", "expired"],
+)
+def test_a_secret_that_cannot_be_used_is_named_and_replaced(
+    start: Start, api: Api, home: str, kind: str, reason: str, said: str
+) -> None:
+    data = {key: base64.b64encode(value).decode() for key, value in unusable(kind).items()}
+    metadata = {"name": SECRET, "labels": {"hami.io/dra-webhook-ca": "true"}}
+    api.create({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": data}, home)
+    (replica,) = start(1)
+    named = [line["problems"] for line in replica.logs() if line["event"] == "ca_secret_broken"]
+    assert named == ([[f"Secret {home}/{SECRET}: {said}"]] if said else [])
+    assert replica.metric(CHANGES, what="ca", reason=reason) == 1
+    replica.served().verify_directly_issued_by(authority(api, home))
+    assert trusted(api) == [[authority(api, home)]] * 2
+
+
 def test_five_replicas_that_start_at_once_serve_leaves_of_one_ca(start: Start, api: Api, home: str) -> None:
     replicas = start(5)
     for replica in replicas:
@@ -114,22 +163,18 @@ def test_five_replicas_that_start_at_once_serve_leaves_of_one_ca(start: Start, a
     assert trusted(api) == [[authority(api, home)]] * 2
 
 
-async def test_the_first_writer_wins_twenty_times_out_of_twenty(control_plane: ControlPlane, home: str) -> None:
-    for attempt in range(20):
-        connections = [await connect(control_plane.kubeconfig) for _ in range(5)]
-        metrics = Metrics()
-        tls = Tls(secret_name=f"ca-{attempt}")
-        opened = [await open_source(tls, CertificateApi(one, seconds=10), home, metrics) for one in connections]
-        sources = [source for source, _ in opened if isinstance(source, SharedSource)]
-        await asyncio.gather(*(source.check() for source in sources))
-        stored = control_plane.api.get("Secret", f"ca-{attempt}", home)
-        assert stored["metadata"]["labels"]["hami.io/dra-webhook-ca"] == "true"
-        assert len({source.current().chain_pem for source in sources}) == 5
-        assert {checks["certificate"]().ok for _, checks in opened} == {True}
-        counts = [line for line in metrics.exposition().decode().splitlines() if 'reason="first",what="ca"' in line]
-        assert counts == [f'{CHANGES}{{reason="first",what="ca"}} 1.0']
-        for one in connections:
-            await one.close()
+def test_the_first_writer_wins_twenty_times_out_of_twenty(control_plane: ControlPlane, home: str) -> None:
+    secrets = [f"ca-{number}" for number in range(20)]
+    command = [sys.executable, first_writer.__file__, str(control_plane.kubeconfig), home, *secrets]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, env=python_environment())
+    assert (ended.returncode, ended.stderr) == (0, "")
+    said = [json.loads(line) for line in ended.stdout.splitlines()]
+    for secret in secrets:
+        name = authority(control_plane.api, home, secret).subject.rfc4514_string()
+        processes = [one for one in said if one["secret"] == secret]
+        assert [one["ca"] for one in processes] == [name] * 5
+        assert [one["good"] for one in processes] == [True] * 5
+        assert sum(one["made"] for one in processes) == 1
 
 
 async def test_the_documented_permissions_are_enough_and_without_them_the_missing_one_is_named(
@@ -202,6 +247,35 @@ def test_two_changes_of_the_ca_under_load_fail_no_handshake_and_no_creation(
     assert load.failures == []
     assert len(rotated["old"]) == 2
     assert certs(control_plane, home, "status")[1]["ca"] == rotated["ca"]
+
+
+@pytest.mark.timeout(300)  # 40 s where nothing else runs
+def test_leaves_and_cas_that_are_renewed_in_time_fail_none_of_20000_requests(start: Start, api: Api) -> None:
+    replicas = start(2, program=(sys.executable, short_lived.__file__, "serve"))
+
+    def enough(load: Load) -> bool:
+        authorities = {leaf.issuer for leaf in load.served()}
+        return load.requests >= 20_000 and load.handshakes >= 8_000 and len(authorities) >= 2
+
+    with Load(api, replicas) as load:
+        wait_for(
+            lambda: load.failures or enough(load),
+            "20,000 requests and a new CA",
+            timeout=240,
+            describe=lambda: f"{load.requests} requests",
+        )
+    serials = {leaf.serial_number for leaf in load.served()}
+    authorities = {leaf.issuer for leaf in load.served()}
+    print(  # noqa: T201 - the figures of the claim
+        f"{load.handshakes} requests on new connections and {load.kept} on kept ones, "
+        f"{len(serials)} certificates of {len(authorities)} CAs, {len(load.failures)} failures"
+    )
+    assert load.failures == []
+    assert len(serials) >= 2 * len(replicas)
+    for replica in replicas:
+        assert replica.metric(CHANGES, what="leaf", reason="due") >= 1
+        assert replica.metric(CHANGES, what="leaf", reason="ca-changed") >= 1
+    assert sum(replica.metric(CHANGES, what="ca", reason="due") for replica in replicas) >= 1
 
 
 def test_commands_tell_what_they_cannot_do(control_plane: ControlPlane, home: str) -> None:

@@ -86,8 +86,8 @@ def test_S41_shared_names_take_one_share_each_where_a_driver_with_shares_is_boun
 ) -> None:
     use_machines(sharing_freely(1, shares=2), NVIDIA_CLASSES)
     start_webhook({"bindings": {"nvidia": {**NVIDIA, "shared": "gpu.nvidia.com-shares"}}})
-    namespace.kubectl.apply(pod("a", SHARED), pod("b", SHARED))
-    one, two = (namespace.allocation(name, timeout=30) for name in ("a", "b"))
+    namespace.fill(pod("a", SHARED), pod("b", SHARED))
+    one, two = (namespace.allocation(name) for name in ("a", "b"))
     assert one.cards == two.cards
     assert (one.only.consumed["shares"], one.only.memory_mib) == ("1", 0)
     namespace.kubectl.apply(pod("c", SHARED), pod("whole", gpu(1)))
@@ -109,8 +109,8 @@ def test_S44_a_plain_count_is_a_share_where_the_site_says_so(
     use_machines(sharing_freely(2, shares=2), NVIDIA_CLASSES)
     binding = {**NVIDIA, "shared": "gpu.nvidia.com-shares"}
     start_webhook({"nvidia": {"count": "share"}, "bindings": {"nvidia": binding}})
-    namespace.kubectl.apply(pod("two", gpu(2)), pod("one", gpu(1)))
-    given = namespace.allocation("two", timeout=30)
+    namespace.fill(pod("two", gpu(2)), pod("one", gpu(1)))
+    given = namespace.allocation("two")
     assert [one.consumed["shares"] for one in given.devices] == ["1", "1"]
     assert len(set(given.cards)) == 2
-    assert set(namespace.allocation("one", timeout=30).cards) < set(given.cards)
+    assert set(namespace.allocation("one").cards) < set(given.cards)

@@ -28,9 +28,7 @@ def test_two_pods_of_4000_mib_share_one_card(use_machines: Callable[..., None], 
 
 
 def test_a_card_holds_as_many_shares_as_its_memory_allows(namespace: Namespace) -> None:
-    namespace.kubectl.apply(*(pod(f"p-{number}", gpu(1, mem=4000)) for number in range(3)))
-    for number in range(3):
-        namespace.scheduled(f"p-{number}")
+    namespace.fill(*(pod(f"p-{number}", gpu(1, mem=4000)) for number in range(3)))
     namespace.kubectl.apply(pod("fourth", gpu(1, mem=4000)))
     left_waiting(namespace, "fourth")
     namespace.finish("p-1")
@@ -38,15 +36,13 @@ def test_a_card_holds_as_many_shares_as_its_memory_allows(namespace: Namespace) 
 
 
 def test_memory_only_does_not_block_cores(namespace: Namespace) -> None:
-    namespace.kubectl.apply(pod("memory", gpu(1, mem=4000)), pod("cores", gpu(1, mem=4000, cores=100)))
+    namespace.fill(pod("memory", gpu(1, mem=4000)), pod("cores", gpu(1, mem=4000, cores=100)))
     assert namespace.allocation("memory").only.cores == 0
     assert namespace.allocation("cores").only.cores == 100
 
 
 def test_cores_of_one_card_add_up_to_100_and_no_further(namespace: Namespace) -> None:
-    namespace.kubectl.apply(pod("sixty", gpu(1, mem=1000, cores=60)), pod("forty", gpu(1, mem=1000, cores=40)))
-    namespace.scheduled("sixty")
-    namespace.scheduled("forty")
+    namespace.fill(pod("sixty", gpu(1, mem=1000, cores=60)), pod("forty", gpu(1, mem=1000, cores=40)))
     namespace.kubectl.apply(pod("one", gpu(1, mem=1000, cores=1)))
     left_waiting(namespace, "one")
 

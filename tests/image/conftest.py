@@ -6,13 +6,12 @@ it in a chroot. Both need root.
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests import system
 from tests.image.build import Builder
 from tests.image.container import Container
 
@@ -29,14 +28,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Say what is missing before the first test."""
+    """Get what is missing, or say so, before the first test."""
     if session.config.option.collectonly or not any(_HERE in item.path.parents for item in session.items):
         return
-    missing = [tool for tool in ("buildah", "mmdebstrap", "unshare", "chroot") if shutil.which(tool) is None]
-    if missing:
-        raise pytest.UsageError(f"the image needs {', '.join(missing)}: apt-get install buildah mmdebstrap")
-    if os.geteuid() != 0:
-        raise pytest.UsageError("the image is built and started in a chroot, which needs root")
+    try:
+        system.ensure(["image"])
+    except system.MissingError as error:
+        raise pytest.UsageError(*error.problems) from error
 
 
 @pytest.fixture(scope="session")

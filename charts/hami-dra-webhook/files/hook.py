@@ -17,12 +17,12 @@ ACCOUNT = Path(os.environ.get("SERVICE_ACCOUNT_DIR", "/var/run/secrets/kubernete
 WEBHOOKS = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
 FORGET_SECONDS = 2
 """Until every API server has seen that the webhook is gone; they watch, so this is generous."""
-WAIT_SECONDS = 30
-"""For the ServiceAccount of a new namespace, and for API servers to learn of its label."""
+WAIT_SECONDS = float(os.environ.get("WAIT_SECONDS", "30"))
+"""For the ServiceAccount of a new namespace, and for API servers to learn of its label and of our permission."""
 
 
 def call(method: str, path: str, body: Any = None) -> tuple[int, Any]:
-    """One request to the API server as the pod's ServiceAccount: HTTP status and parsed answer."""
+    """One request to the API server as the pod's ServiceAccount: HTTP status and parsed answer; 0: there was none."""
     host = os.environ["KUBERNETES_SERVICE_HOST"]
     address = f"[{host}]" if ":" in host else host
     request = urllib.request.Request(
@@ -37,7 +37,13 @@ def call(method: str, path: str, body: Any = None) -> tuple[int, Any]:
         with urllib.request.urlopen(request, context=trust, timeout=10) as answer:  # noqa: S310 - always https
             return answer.status, json.load(answer)
     except urllib.error.HTTPError as error:
-        return error.code, json.load(error)
+        text = error.read().decode(errors="replace")
+        try:
+            return error.code, json.loads(text)
+        except ValueError:  # of something between us and the API server
+            return error.code, {"message": f"HTTP status {error.code}: {text[:200]}"}
+    except (OSError, ValueError) as error:
+        return 0, {"message": f"the API server does not answer: {error}"}
 
 
 def remove(name: str) -> str | None:
@@ -62,8 +68,15 @@ def dry_run(namespace: str, pod: str) -> str | None:
 
 
 def _converted(status: int, answer: Any) -> str | None:
+    message = answer.get("message")
+    if status == 0:
+        return str(message)
+    if status == 403 and "admission webhook" not in str(message):  # noqa: PLR2004 - Forbidden, by whoever
+        return f"the permission to create a pod is missing, or something else than the webhook forbids it: {message}"
+    if "failed calling webhook" in str(message):
+        return f"the API server does not reach the webhook: {message}"
     if status != 201:  # noqa: PLR2004 - Created
-        return f"the pod was refused: {answer.get('message')}"
+        return f"the pod was refused: {message}"
     if answer["metadata"].get("labels", {}).get("hami.io/dra-webhook-converted") != "true":
         return "the pod was admitted unconverted: the API server does not call the webhook, or it left the pod alone"
     if not answer["spec"].get("resourceClaims"):

@@ -27,6 +27,20 @@
 {{- if not (contains "-----BEGIN CERTIFICATE-----" $provided.caBundle) -}}
 {{- $found = append $found "certificates.mode is provided, but certificates.provided.caBundle holds no PEM certificate: give the CA (--set-file certificates.provided.caBundle=ca.crt)" -}}
 {{- end -}}
+{{- /* On an upgrade API servers trust the new CA at once, while new replicas wait for their Secret. Looked for only where there is a
+cluster, which shows by what the release before has made. */ -}}
+{{- if and $provided.secretName .Release.IsUpgrade (lookup "v1" "ConfigMap" .Release.Namespace (include "hami-dra-webhook.fullname" .)) -}}
+{{- $secret := lookup "v1" "Secret" .Release.Namespace $provided.secretName -}}
+{{- if not $secret -}}
+{{- $found = append $found (printf "certificates.provided.secretName is %s, and there is no such Secret in namespace %s: make it first, no new replica can start without it" $provided.secretName .Release.Namespace) -}}
+{{- else -}}
+{{- range list "tls.crt" "tls.key" -}}
+{{- if not (hasKey (default dict $secret.data) .) -}}
+{{- $found = append $found (printf "certificates.provided.secretName is %s, and that Secret has no %s: make it of type kubernetes.io/tls" $provided.secretName .) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
 {{- else if or $provided.secretName $provided.caBundle -}}
 {{- $found = append $found (printf "certificates.provided is set, but certificates.mode is %s: set the mode to provided, or leave it empty" $certificates.mode) -}}
 {{- end -}}

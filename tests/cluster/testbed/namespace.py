@@ -87,6 +87,16 @@ class Namespace:
 
         return wait_for(message, f"pod {pod} to be unschedulable", timeout=timeout, describe=lambda: self.describe(pod))
 
+    def fill(self, *pods: JSON) -> None:
+        """Apply pods one after the other, each once the scheduler gave the one before its devices.
+
+        For pods that fill a card: while the scheduler writes the claim of a pod it counts its share twice, so the next
+        one is refused, and then waits until some claim is released (docs/recovery.md).
+        """
+        for one in pods:
+            self.kubectl.apply(one)
+            self.scheduled(one["metadata"]["name"], timeout=30)
+
     def allocation(self, pod: str, *, timeout: float = 20) -> Allocation:
         """Wait until the pod is scheduled; returns its devices."""
         return allocation(self.api, self.scheduled(pod, timeout=timeout))
