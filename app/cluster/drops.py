@@ -8,6 +8,7 @@ from typing import Any
 
 from app.cluster import gates
 from app.cluster.store import TemplateFieldDropped
+from app.translate.feature_gates import explain
 
 JSON = Any
 
@@ -31,7 +32,7 @@ class DroppedFields:
         paths = tuple(paths)
         until = self._clock() + _MEMORY
         self._until.update({gates.pattern_of(path): until for path in paths})
-        return TemplateFieldDropped(paths, gates.explain(paths))
+        return TemplateFieldDropped(paths, explain(paths))
 
     def check(self, spec: Mapping[str, JSON]) -> None:
         """Pass when nothing in the spec is known to be dropped.
@@ -45,4 +46,4 @@ class DroppedFields:
         self._until = {pattern: until for pattern, until in self._until.items() if until > now}
         lost = tuple(path for path in gates.fields(spec) if gates.pattern_of(path) in self._until)
         if lost:
-            raise TemplateFieldDropped(lost, gates.explain(lost))
+            raise TemplateFieldDropped(lost, explain(lost))

@@ -53,23 +53,29 @@ class FactsReading:
 async def read_facts(connection: Connection, *, namespace: str = "default") -> FactsReading:
     """Read the facts; ``namespace`` is where the probing templates would be, if they were not dry runs."""
     problems: list[str] = []
-    probes = asyncio.gather(*(_survives(connection, namespace, field, problems) for field in _PROBES))
-    version, slices, classes = await asyncio.gather(
+    (dropped, unsure), version, slices, classes = await asyncio.gather(
+        read_dropped_fields(connection, namespace=namespace),
         _version(connection, problems),
         _list(connection, "ResourceSlice", "ResourceSlices", problems),
         _list(connection, "DeviceClass", "DeviceClasses", problems),
     )
-    survived = await probes
-    facts = facts_from_objects(
-        [*(slices or ()), *(classes or ())],
-        server_version=version,
-        dropped_fields=[field for field, kept in zip(_PROBES, survived, strict=True) if not kept],
-    )
+    problems += unsure
+    facts = facts_from_objects([*(slices or ()), *(classes or ())], server_version=version, dropped_fields=dropped)
     if slices is None:
         facts = replace(facts, devices=None)
     if classes is None:
         facts = replace(facts, device_classes=None)
     return FactsReading(facts, tuple(sorted(set(problems))))
+
+
+async def read_dropped_fields(
+    connection: Connection, *, namespace: str = "default"
+) -> tuple[frozenset[str], tuple[str, ...]]:
+    """Claim fields that this API server drops, and why one may be missing here: a sentence for each problem."""
+    problems: list[str] = []
+    survived = await asyncio.gather(*(_survives(connection, namespace, field, problems) for field in _PROBES))
+    dropped = frozenset(field for field, kept in zip(_PROBES, survived, strict=True) if not kept)
+    return dropped, tuple(dict.fromkeys(problems))
 
 
 async def _version(connection: Connection, problems: list[str]) -> Version | None:

@@ -9,8 +9,8 @@ from typing import Protocol
 
 import structlog
 
-from app.cluster.gates import GATES
 from app.translate import Facts
+from app.translate.feature_gates import GATES
 from certs.source import Health
 
 FIRST_PAUSE_SECONDS = 0.5

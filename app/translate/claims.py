@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
+from app.translate import feature_gates
 from app.translate.asks import MAX_DEVICES, Ask
 from app.translate.decision import Template
 from app.translate.devices import CannotServeError, Finding, Target, describe, resolve
@@ -22,11 +23,6 @@ from app.translate.selection import NO_SELECTION, Selection
 _HASH_LENGTH = 10
 """Hex digits of the content hash: 40 bits, enough for thousands of templates of one namespace."""
 _NAME_LENGTH = 63
-_GATES = {
-    "capacity": "DRAConsumableCapacity",
-    "distinctAttribute": "DRAConsumableCapacity",
-    "firstAvailable": "DRAPrioritizedList",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,13 +117,9 @@ def _refuse_dropped(spec: Mapping[str, Any], target: Target, facts: Facts) -> No
     if not facts.dropped_fields:
         return
     text = json.dumps(spec)
-    needed = [name for name in _GATES if f'"{name}"' in text]
+    needed = [name for name in feature_gates.GATES if f'"{name}"' in text]
     if not target.mig and target.profile.sharing != "exclusive":
         needed.insert(0, "capacity")  # such slices lose their shareable mark the same way and look exclusive
     for name in needed:
         if name in facts.dropped_fields:
-            raise CannotServeError(
-                Reason.FEATURE_GATE_OFF,
-                f"the API server drops {name} from claims: switch on the feature gate {_GATES[name]} "
-                f"(on by default from Kubernetes 1.36) on the API server and the scheduler",
-            )
+            raise CannotServeError(Reason.FEATURE_GATE_OFF, feature_gates.explain([name]))

@@ -141,16 +141,6 @@ def test_an_added_field_is_no_loss_but_a_difference() -> None:
     assert not same(full(), other)
 
 
-def test_the_explanation_names_path_and_gate() -> None:
-    text = gates.explain(["devices.requests[0].exactly.capacity", "devices.requests[1].firstAvailable"])
-    assert "drops devices.requests[0].exactly.capacity, devices.requests[1].firstAvailable from" in text
-    assert "DRAConsumableCapacity (on by default from 1.36) and DRAPrioritizedList (on by default from 1.34)" in text
-
-
-def test_the_explanation_of_a_field_without_a_gate_asks_for_a_newer_version() -> None:
-    assert "newer Kubernetes version" in gates.explain(["devices.requests[0].exactly.hologram"])
-
-
 @pytest.mark.parametrize(
     ("message", "paths"),
     [
