@@ -74,8 +74,9 @@ lint: $(BIN)/.installed ## style, types, import rules, dead code
 	@$(BIN)/vulture
 
 .PHONY: bench
-bench: $(BIN)/.installed ## conversions per second against a no-op route, memory, start-up time
+bench: $(BIN)/.installed ## conversions per second against a no-op route, memory, start-up time; speed of previews
 	@$(BIN)/python -m bench.run
+	@$(BIN)/python -m bench.preview
 
 # What builds this package and its locks; not a dependency of anything in it.
 BUILD_TOOLS := hatchling>=1.27 editables>=0.5 uv>=0.9

@@ -12,6 +12,7 @@ from typing import Any
 
 from app.cluster import compare, gates
 from app.cluster.api import TEMPLATES, ApiError, Connection, Unreachable, namespaced
+from app.cluster.offers import pack
 from app.translate import Facts, facts_from_objects
 from app.translate.decision import API_VERSION
 from app.translate.facts import Version, parse_version
@@ -48,6 +49,8 @@ class FactsReading:
     facts: Facts
     problems: tuple[str, ...]
     """One sentence for each unknown part, for readiness details and ``check``."""
+    offers: bytes | None = None
+    """Slices and classes as they are (:mod:`app.cluster.offers`); None where either is unknown."""
 
 
 async def read_facts(connection: Connection, *, namespace: str = "default") -> FactsReading:
@@ -65,7 +68,10 @@ async def read_facts(connection: Connection, *, namespace: str = "default") -> F
         facts = replace(facts, devices=None)
     if classes is None:
         facts = replace(facts, device_classes=None)
-    return FactsReading(facts, tuple(sorted(set(problems))))
+    offers = None
+    if slices is not None and classes is not None:
+        offers = await asyncio.to_thread(pack, [*slices, *classes])
+    return FactsReading(facts, tuple(sorted(set(problems))), offers)
 
 
 async def read_dropped_fields(

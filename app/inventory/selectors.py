@@ -88,6 +88,11 @@ class Selector:
         return value if isinstance(value, bool) else f"the result of type {kind.lower()} is no boolean"
 
 
+def load_cel() -> None:
+    """Load the CEL library now, for a process that is about to bound its memory."""
+    _environment()
+
+
 @cache
 def _environment() -> Any:
     """The CEL environment of device selectors. Imported late: the webhook never needs it."""

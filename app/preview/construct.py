@@ -18,17 +18,22 @@ def construct(node: Node) -> Any:
     Raises:
         ManifestError: for doubled keys and for values that JSON does not have.
     """
-    node = node.resolved
-    if node.kind is Kind.SCALAR:
+    if node.target is not None:
+        node = node.target
+    kind = node.kind
+    if kind is Kind.SCALAR:
+        if not node.plain and node.tag is None:
+            return node.text
         try:
             return resolve(node.text, node.tag, plain=node.plain)
         except ScalarError as error:
             raise _at(node, Code.NOT_JSON, str(error), "write a number, or text in quotes") from error
-    if node.kind is Kind.SEQUENCE:
+    if kind is Kind.SEQUENCE:
         return [construct(item) for item in node.children]
     values: dict[str, Any] = {}
     lines: dict[str, int] = {}
-    for key, value in node.pairs:
+    members = iter(node.children)
+    for key, value in zip(members, members, strict=True):
         if is_merge(key):
             # Later than YAML's own rule: what is merged wins over keys before it, as in kubectl.
             for source in reversed(merge_sources(value)):
@@ -45,7 +50,7 @@ def construct(node: Node) -> Any:
 
 def is_merge(key: Node) -> bool:
     """The key is ``<<``, which merges other mappings into this one."""
-    return key.kind is Kind.SCALAR and key.text == "<<" and (key.plain or key.tag == _MERGE_TAG)
+    return key.text == "<<" and key.kind is Kind.SCALAR and (key.plain or key.tag == _MERGE_TAG)
 
 
 def merge_sources(value: Node) -> list[Node]:

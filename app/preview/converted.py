@@ -26,6 +26,12 @@ class Converted:
     sources: list[tuple[Source, list[Part]]]
     afresh: list[Document] = field(default_factory=list)
     """Documents whose comments could not be kept."""
+    parts: dict[int, list[Part]] = field(default_factory=dict, repr=False)
+    """Those of each document, by its identity."""
+
+    def text_of(self, document: Document) -> str:
+        """The converted text of one document."""
+        return "".join(part.new for part in self.parts[id(document)])
 
     @property
     def changes(self) -> bool:
@@ -80,7 +86,9 @@ def _parts(source: Source, changed: Mapping[int, list[Item]], verbatim: bool, co
         between = source.text[at : document.start]
         separated = before is None or before.root is not None or "---" in between
         yield Part(between, between if separated or verbatim else "---\n")
-        yield from _document(source, document, changed.get(id(document), []), verbatim, converted)
+        parts = list(_document(source, document, changed.get(id(document), []), verbatim, converted))
+        converted.parts[id(document)] = parts
+        yield from parts
         at, before = document.end, document
     yield Part(source.text[at:], source.text[at:])
 

@@ -18,6 +18,9 @@ TEMPLATES_FILE: Final = "resourceclaimtemplates.yaml"
 """Name of the new file that a diff shows the templates as."""
 _CONTEXT = 3
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
+_HUNK = re.compile(r"@@ -\d+,(\d+) \+\d+,(\d+) @@")
+_COLOURS: Final = {"-": "31", "+": "32", "@": "36"}
+"""Red, green and cyan, as git has them."""
 
 
 def render_diff(converted: Converted) -> str:
@@ -32,6 +35,26 @@ def render_diff(converted: Converted) -> str:
             name = source.name or "stdin.yaml"
             lines += [f"--- {name}\n", f"+++ {name}\n", *hunks]
     return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
+
+
+def painted(diff: str) -> str:
+    """A diff with the colours of a terminal. Line ends stay outside of them, so that a pager may cut lines."""
+    old = new = 0
+    """Lines that the hunk still holds: outside of one, dashes are those of a file's name."""
+    lines = []
+    for line in _LINE.findall(diff):
+        header = _HUNK.match(line) if not old and not new else None
+        if header is not None:
+            old, new = int(header[1]), int(header[2])
+            colour = _COLOURS["@"]
+        elif old or new:
+            old, new = old - (line[0] in " -"), new - (line[0] in " +")
+            colour = _COLOURS.get(line[0], "")
+        else:
+            colour = "" if line.startswith("\\") else "1"
+        text = line.rstrip("\r\n")
+        lines.append(f"\x1b[{colour}m{text}\x1b[0m{line[len(text) :]}" if colour else line)
+    return "".join(lines)
 
 
 def _hunks(parts: Iterable[Part]) -> Iterator[str]:

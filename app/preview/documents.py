@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from app.preview.construct import construct
 from app.preview.errors import Code, ManifestError
 from app.preview.jsondoc import read_json
-from app.preview.nodes import Node, parse
+from app.preview.nodes import Budget, Node, parse
+from app.preview.reviews import is_review, reviewed
 
 MAX_BYTES: Final = 7 * 1024 * 1024
 """As the API server's own limit for a review with two copies of a pod, far above etcd's 1.5 MiB for one object."""
@@ -78,8 +79,19 @@ def read(data: bytes | str, name: str | None = None) -> Source:
             return unreadable(
                 ManifestError(Code.TOO_MANY_DOCUMENTS, f"more than {MAX_DOCUMENTS:,} documents", hint=hint), name
             )
+        if is_review(document.value):
+            _unwrap(document)
         source.documents.append(document)
     return source
+
+
+def _unwrap(document: Document) -> None:
+    """Replaces an AdmissionReview by its object, which has no text of its own."""
+    try:
+        document.value, document.root = reviewed(document.value), None
+    except ManifestError as error:
+        line = document.line + 1
+        document.value, document.error = None, replace(error, document=document.index, line=line, column=1)
 
 
 def unreadable(error: ManifestError, name: str | None) -> Source:
@@ -110,7 +122,7 @@ def _decode(data: bytes | str) -> str:
 
 
 def _documents(text: str) -> Iterator[Document]:
-    index = 0
+    index, budget = 0, Budget()
     for start, end, line, rest in _chunks(text):
         if rest:
             message = f"text behind the separator ---: {rest[:40]}"
@@ -118,7 +130,7 @@ def _documents(text: str) -> Iterator[Document]:
             yield Document(index, start, end, line, error=error)
             index += 1
             continue
-        for document in _read_chunk(text, start, end, line):
+        for document in _read_chunk(text, start, end, line, budget):
             document.index = index
             if document.error is not None:
                 document.error = document.error.of(index)
@@ -141,7 +153,7 @@ def _chunks(text: str) -> Iterator[tuple[int, int, int, str]]:
     yield start, len(text), line, rest
 
 
-def _read_chunk(text: str, start: int, end: int, line: int) -> Iterator[Document]:
+def _read_chunk(text: str, start: int, end: int, line: int, budget: Budget) -> Iterator[Document]:
     chunk = text[start:end]
     empty = _EMPTY.match(chunk)
     if empty is not None and empty.end() == len(chunk):
@@ -149,7 +161,7 @@ def _read_chunk(text: str, start: int, end: int, line: int) -> Iterator[Document
     syntax: ManifestError | None = None
     if _LIKE_JSON.match(chunk):
         try:
-            for value, first, last in read_json(chunk, line):
+            for value, first, last in read_json(chunk, line, budget):
                 yield Document(0, start + first, start + last, line + chunk.count("\n", 0, first), value)
         except ManifestError as error:
             syntax = error if error.code == Code.JSON_SYNTAX else None  # YAML's reader knows where the others stand
@@ -157,7 +169,7 @@ def _read_chunk(text: str, start: int, end: int, line: int) -> Iterator[Document
             return
     document = Document(0, start, end, line)
     try:
-        document.root = parse(chunk, line)
+        document.root = parse(chunk, line, budget)
         document.value = None if document.root is None else construct(document.root)
     except ManifestError as error:
         document.error = error if syntax is None or error.code == Code.TEMPLATE_NOT_RENDERED else syntax

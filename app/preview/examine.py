@@ -6,12 +6,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import jsonpatch
-
+from app.inventory import Inventory
 from app.preview.advice import about_workload, outside_containers
 from app.preview.documents import Document, Source
 from app.preview.errors import Code, ManifestError
+from app.preview.explanation import explain
+from app.preview.inputs import Track, untracked
 from app.preview.kinds import Path
+from app.preview.matches import Matcher
+from app.preview.patched import patched
 from app.preview.report import Item, Outcome, Preview
 from app.preview.surroundings import Surroundings, about_object
 from app.preview.workloads import FoundPod, find_pods, manifests, rewritable, with_pod
@@ -21,7 +24,17 @@ from app.translate.containers import mapping
 _WHAT_A_MANIFEST_IS = "every manifest has apiVersion and kind"
 
 
-def preview(sources: Iterable[Source], facts: Facts, policy: Policy, *, own_namespace: str | None = None) -> Preview:
+def preview(
+    sources: Iterable[Source],
+    facts: Facts,
+    policy: Policy,
+    *,
+    own_namespace: str | None = None,
+    track: Track = untracked,
+    inventory: Inventory | None = None,
+    name_nodes: bool = True,
+    nearby: Iterable[Mapping[str, Any]] = (),
+) -> Preview:
     """What becomes of every document of an input.
 
     Args:
@@ -29,14 +42,23 @@ def preview(sources: Iterable[Source], facts: Facts, policy: Policy, *, own_name
         facts: of the cluster; LimitRanges of the input count besides its own.
         policy: settings and driver profiles.
         own_namespace: the webhook's own namespace, where it is known.
+        track: shows progress.
+        inventory: the devices of the cluster; None = unknown.
+        name_nodes: tell on which nodes devices match, not only on how many.
+        nearby: LimitRanges and ResourceQuotas of the cluster.
     """
     result = Preview(list(sources))
     surroundings = Surroundings(policy, own_namespace)
+    surroundings.read_cluster(nearby)
+    matcher = None if inventory is None else Matcher(inventory, name_nodes)
     documents = [(source, document) for source in result.sources for document in source.documents]
     for _, document in documents:
-        surroundings.read(manifest for _, manifest in manifests(document.value))
-    examiner = _Examiner(facts, policy, surroundings)
-    for source, document in documents:
+        found = [manifest for _, manifest in manifests(document.value)]
+        surroundings.read(found)
+        if matcher is not None:
+            matcher.read(found)
+    examiner = _Examiner(facts, policy, surroundings, matcher)
+    for source, document in track(documents, "translating"):
         result.items += examiner.document(source, document)
     return result
 
@@ -46,6 +68,7 @@ class _Examiner:
     facts: Facts
     policy: Policy
     surroundings: Surroundings
+    matcher: Matcher | None
 
     def document(self, source: Source, document: Document) -> Iterator[Item]:
         if document.error is not None:
@@ -68,6 +91,8 @@ class _Examiner:
         for one in found:
             item = Item(source, document, Outcome.UNTOUCHED, manifest, path, one, pod=one.pod)
             self._pod(item, one)
+            if self.matcher is not None:
+                item.matches = self.matcher.matches(item.decision, item.pod, item.namespace)
             item.warnings, general = (*item.warnings, *general), ()  # those about the object are said once
             yield item
         if not found:
@@ -82,14 +107,17 @@ class _Examiner:
         decision = translate(found.pod, self.surroundings.facts(item.namespace, self.facts), self.policy)
         invalid = decision.reason is Reason.INVALID_REQUEST
         item.decision = decision
+        item.explanation = tuple(explain(decision.claims, found.annotations, self.policy))
         item.outcome = Outcome.INVALID if invalid else Outcome(decision.outcome.value)
         item.warnings = decision.warnings
+        if decision.claims:
+            item.warnings += self.surroundings.quotas(item.namespace)
         if item.outcome is not Outcome.UNTOUCHED or decision.reason is not Reason.NO_LEGACY_KEYS:
             item.warnings += tuple(about_workload(item.manifest, found))
         if item.outcome in (Outcome.INVALID, Outcome.DENIED):
             item.pod = None
         elif decision.patch:
-            item.pod = jsonpatch.apply_patch(found.pod, list(decision.patch))
+            item.pod = patched(found.pod, decision.patch)
             if rewritable(item.manifest):
                 item.changed = with_pod(item.manifest, found, mapping(item.pod))
 

@@ -8,7 +8,7 @@ import re
 from typing import Any, NoReturn
 
 from app.preview.errors import Code, ManifestError
-from app.preview.nodes import MAX_DEPTH, MAX_NODES
+from app.preview.nodes import MAX_DEPTH, MAX_NODES, Budget, too_many_values
 from app.preview.scalars import INT64_MIN, UINT64_MAX, whole
 
 _BLANK = re.compile(r"[ \t\r\n]*")
@@ -17,11 +17,12 @@ _MAX_DIGITS = 20
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
-def read_json(text: str, first_line: int) -> list[tuple[dict[str, Any], int, int]]:
+def read_json(text: str, first_line: int, budget: Budget) -> list[tuple[dict[str, Any], int, int]]:
     """Each object with its start and end in the text.
 
     Args:
         first_line: lines of the input before the text.
+        budget: of the input.
 
     Raises:
         ManifestError: ``json-syntax`` with its position; other problems without one, since Python's decoder
@@ -43,7 +44,7 @@ def read_json(text: str, first_line: int) -> list[tuple[dict[str, Any], int, int
         if not isinstance(value, dict):
             line = first_line + text.count("\n", 0, at) + 1
             raise _syntax("JSON: an object was expected", line, at - text.rfind("\n", 0, at))
-        _check(value, escapes=_SURROGATE.search(text, at, end) is not None)
+        _check(value, budget, escapes=_SURROGATE.search(text, at, end) is not None)
         found.append((value, at, end))
         at = _skip(text, end)
     return found
@@ -86,21 +87,19 @@ def _constant(name: str) -> NoReturn:
     raise ManifestError(Code.NOT_JSON, f"{name} has no form in JSON")
 
 
-def _check(value: dict[str, Any], *, escapes: bool) -> None:
+def _check(value: dict[str, Any], budget: Budget, *, escapes: bool) -> None:
     """Bounds depth and size as for YAML, and refuses halves of surrogate pairs, which no UTF-8 text holds."""
-    count, level = 0, [value]
+    level = [value]
     for depth in range(MAX_DEPTH + 1):
         deeper: list[Any] = []
         for one in level:
             children = one.values() if isinstance(one, dict) else one
-            count += len(one)
+            budget.values += len(one)
             deeper += [child for child in children if isinstance(child, dict | list)]
             if escapes and not all(_encodable(text) for text in (*one, *children) if isinstance(text, str)):
                 raise ManifestError(Code.NOT_UTF8, "half of a surrogate pair is no character")
-        if count > MAX_NODES:
-            raise ManifestError(
-                Code.TOO_MANY_VALUES, f"more than {MAX_NODES:,} values in one document", hint="split it"
-            )
+        if budget.values > MAX_NODES:
+            raise too_many_values()
         if not deeper:
             return
         if depth == MAX_DEPTH - 1:

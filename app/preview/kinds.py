@@ -46,6 +46,8 @@ class Group:
     """Scheduler of pods when the object names none."""
     metadata: bool = False
     """Labels and annotations of the object reach its pods."""
+    pod_metadata: str | None = None
+    """Field whose labels and annotations reach the pods below; those of a template win."""
     not_pod: frozenset[str] = frozenset()
     """Fields beside the containers that are the operator's own."""
 
@@ -77,8 +79,10 @@ GROUPS: Final[dict[str, Group]] = {
     ),
     # Knative names a revision's only container so when the manifest does not.
     "serving.knative.dev": Group(container="user-container"),
-    # A step of a workflow is one container, which the controller names main.
-    "argoproj.io": Group(single=(("container", "main"), ("script", "main")), not_pod=frozenset(_ARGO_OWN)),
+    # A step of a workflow is one container, which the controller names main; addMetadata in its workflowpod.go.
+    "argoproj.io": Group(
+        single=(("container", "main"), ("script", "main")), pod_metadata="podMetadata", not_pod=frozenset(_ARGO_OWN)
+    ),
     # The job webhook of Volcano fills in its own scheduler.
     "batch.volcano.sh": Group(scheduler="volcano"),
 }

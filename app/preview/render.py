@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import orjson
 
 from app.preview.report import Preview
@@ -12,11 +14,15 @@ def render_json(preview: Preview) -> str:
     return orjson.dumps(preview.report(), option=orjson.OPT_INDENT_2).decode() + "\n"
 
 
-def render_patches(preview: Preview) -> str:
-    """For each pod that changes, where it comes from and its RFC 6902 patch, as a JSON list."""
-    rows = [
-        {"source": row["source"], "patch": row["patch"]}
-        for row in (item.report() for item in preview.items if item.decision is not None and item.decision.patch)
-        if row["pod"] is not None
+def patches(preview: Preview) -> list[dict[str, Any]]:
+    """For each pod that changes, where it comes from and its RFC 6902 patch."""
+    return [
+        {"source": item.place(), "patch": list(item.decision.patch)}
+        for item in preview.items
+        if item.pod is not None and item.decision is not None and item.decision.patch
     ]
-    return orjson.dumps(rows, option=orjson.OPT_INDENT_2).decode() + "\n"
+
+
+def render_patches(preview: Preview) -> str:
+    """The patches as a JSON list."""
+    return orjson.dumps(patches(preview), option=orjson.OPT_INDENT_2).decode() + "\n"

@@ -12,8 +12,11 @@ from enum import StrEnum
 from typing import Any
 
 from app.preview.documents import Document, Source
-from app.preview.errors import ManifestError
+from app.preview.errors import ManifestError, shape
+from app.preview.explanation import Row
 from app.preview.kinds import Path
+from app.preview.matches import Matches
+from app.preview.positions import locate, steps
 from app.preview.workloads import FoundPod, dotted, name_of, rewritable
 from app.translate import Claim, Decision, Note, Role
 from app.translate.containers import items, mapping
@@ -47,6 +50,10 @@ class Item:
     """Why, where no decision says it."""
     warnings: tuple[Note, ...] = ()
     """Those of the decision, and those that only the whole object shows."""
+    explanation: tuple[Row, ...] = ()
+    """A row for each rule of each claim."""
+    matches: Matches | None = None
+    """What the cluster has for the claims; None where its devices are not known."""
     pod: Mapping[str, Any] | None = None
     """The pod as it would be admitted; None where it would not."""
     changed: Mapping[str, Any] | None = None
@@ -83,20 +90,23 @@ class Item:
         """This item in the report."""
         decision = self.decision
         return {
-            "source": self._source(),
+            "source": self.place(),
             "outcome": self.outcome.value,
-            "reasons": self._reasons(),
+            "reasons": self.reasons_shaped(),
             "warnings": [note.message for note in self.warnings],
             "containers": [] if decision is None or self.pod is None else _containers(self.pod, decision.claims),
+            "explanation": [row.report() for row in self.explanation],
             "templates": [] if decision is None else [one.body(self.namespace) for one in decision.templates],
             "pod": None
             if self.pod is None
             else {key: self.pod[key] for key in ("metadata", "spec") if key in self.pod},
             "object": self.changed if self.changed is not None else self.manifest or None,
             "patch": [] if decision is None else list(decision.patch),
+            **({} if self.matches is None else self.matches.report()),
         }
 
-    def _source(self) -> dict[str, Any]:
+    def place(self) -> dict[str, Any]:
+        """Where the item comes from."""
         metadata = mapping(self.manifest.get("metadata"))
         return {
             "file": self.source.name,
@@ -109,13 +119,23 @@ class Item:
             "podPath": None if self.found is None else dotted(self.found.path),
         }
 
-    def _reasons(self) -> list[dict[str, Any]]:
+    def reasons_shaped(self) -> list[dict[str, Any]]:
+        """The reasons, in the one shape of all errors."""
         if self.error is not None:
-            error = self.error
-            place = {"line": error.line, "column": error.column, "hint": error.hint}
-            return [{"code": error.code.value, "message": error.message, "path": "", **place}]
+            return [self.error.shape()]
         notes = self.reasons if self.decision is None else self.decision.reasons
-        return [{"code": note.reason.value, "message": note.message, "path": note.path} for note in notes]
+        return [
+            shape(note.reason.value, note.message, document=self.document.index, path=note.path, **self._at(note))
+            for note in notes
+        ]
+
+    def _at(self, note: Note) -> dict[str, int]:
+        """Line and column of what a note is about, from 1; nothing where the text does not show it."""
+        root = self.document.root
+        if root is None or not note.path or self.found is None:
+            return {}
+        node = locate(root, (*self.path, *self.found.path, *steps(note.path)))
+        return {"line": node.line + 1, "column": node.column + 1}
 
 
 @dataclass(slots=True)
@@ -127,15 +147,19 @@ class Preview:
 
     def report(self) -> dict[str, Any]:
         """The PreviewReport."""
-        summary = {outcome.value: 0 for outcome in Outcome}
-        for item in self.items:
-            summary[item.outcome.value] += 1
         return {
             "apiVersion": API_VERSION,
             "kind": "PreviewReport",
-            "summary": summary,
+            "summary": self.summary(),
             "items": [item.report() for item in self.items],
         }
+
+    def summary(self) -> dict[str, int]:
+        """Number of items by outcome."""
+        counts = {outcome.value: 0 for outcome in Outcome}
+        for item in self.items:
+            counts[item.outcome.value] += 1
+        return counts
 
     @property
     def refused(self) -> list[Item]:

@@ -14,8 +14,8 @@ from typing import Any
 from app.preview import emit
 from app.preview.construct import construct, is_merge, key_of, merge_sources
 from app.preview.edits import Edits, Entry, Part
-from app.preview.errors import ManifestError
-from app.preview.nodes import Kind, Node, parse
+from app.preview.nodes import Kind, Node
+from app.preview.verify import reads_as
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +47,9 @@ def rewrite(text: str, root: Node, old: Any, value: Any, newline: str = "\n") ->
     rewriter.visit(root, old, value, _Place(0, 0, inside=False))
     rewriter.drop_idle_anchors(root)
     rewritten = Rewritten(tuple(rewriter.edits.parts(newline)), comments_kept=True)
-    try:
-        tree = parse(rewritten.text)
-        if tree is not None and construct(tree) == value:
-            return rewritten
-    except ManifestError:
-        pass  # some construct came out broken, so the document is written afresh
+    if reads_as(rewritten.text, value):
+        return rewritten
+    # Some construct came out broken.
     return Rewritten((Part(text, emit.block(value, 0, style).replace("\n", newline)),), comments_kept=False)
 
 

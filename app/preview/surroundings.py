@@ -27,6 +27,7 @@ class Surroundings:
     _opted_out: dict[str, str] = field(default_factory=dict)
     _limit_ranges: dict[str | None, list[Mapping[str, Any]]] = field(default_factory=dict)
     _facts: dict[str | None, Facts] = field(default_factory=dict)
+    _quotas: dict[str | None, tuple[Note, ...]] = field(default_factory=dict)
 
     def read(self, manifests: Iterable[Any]) -> None:
         """Takes note of Namespaces and LimitRanges; other objects are passed over."""
@@ -40,6 +41,23 @@ class Surroundings:
                     self._opted_out[str(metadata.get("name"))] = why
             elif manifest.get("kind") == "LimitRange":
                 self._limit_ranges.setdefault(_namespace(metadata), []).append(manifest)
+
+    def read_cluster(self, objects: Iterable[Mapping[str, Any]]) -> None:
+        """Takes note of LimitRanges and ResourceQuotas that are in the cluster, with their namespaces."""
+        for one in objects:
+            metadata = mapping(one.get("metadata"))
+            if one.get("kind") == "ResourceQuota":
+                text = f"ResourceQuota {metadata.get('name')}: "
+                found = tuple(
+                    replace(note, message=text + note.message, path="") for note in about_object(one, self.policy)
+                )
+                self._quotas[_namespace(metadata)] = (*self.quotas(_namespace(metadata)), *found)
+            else:
+                self.read([one])
+
+    def quotas(self, namespace: str | None) -> tuple[Note, ...]:
+        """What to say of the cluster's ResourceQuotas for a converted pod of a namespace (S73)."""
+        return self._quotas.get(namespace, ())
 
     def left_out(self, namespace: str | None) -> Note | None:
         """Why the webhook is never called for pods of a namespace."""

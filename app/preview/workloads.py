@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from app.preview import spark
 from app.preview.kinds import BUILT_IN, GROUPS, PATTERNS, Group, Path
 from app.translate.advice import KUEUE_LABEL
 from app.translate.containers import items, mapping
@@ -24,6 +25,11 @@ class FoundPod:
     """Of the Pod or pod template; of the mapping that holds the containers where there is no template around it."""
     pod: Mapping[str, Any]
     """The pod as the webhook would see it."""
+
+    @property
+    def annotations(self) -> Mapping[str, Any]:
+        """Of that pod."""
+        return mapping(mapping(self.pod.get("metadata")).get("annotations"))
 
 
 def manifests(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
@@ -78,6 +84,9 @@ def find_pods(manifest: Mapping[str, Any]) -> list[FoundPod]:
         return [FoundPod(path, _from_template(manifest, template, template["spec"]))] if has_pod else []
     if group in PATTERNS:
         return []
+    described = spark.described_pods(manifest) if group == spark.GROUP else None
+    if described is not None:
+        return [FoundPod(one.path, _from_template(manifest, {"metadata": one.metadata}, one.spec)) for one in described]
     rules = GROUPS.get(group, _NO_GROUP)
     found: list[FoundPod] = []
     for field, value in manifest.items():
@@ -150,7 +159,7 @@ def _search(
         return
     inline = _inline(value, rules)
     if inline is not None:
-        yield FoundPod(path, _from_template(manifest, _inherited(manifest, value, rules), inline, scheduler))
+        yield FoundPod(path, _from_template(manifest, _inherited(manifest, path, rules), inline, scheduler))
     own = value.get("schedulerName")
     scheduler = own if isinstance(own, str) and own else scheduler
     for field, child in value.items():
@@ -187,14 +196,20 @@ def _named(spec: dict[str, Any], rules: Group) -> dict[str, Any]:
     return {**spec, "containers": containers}
 
 
-def _inherited(manifest: Mapping[str, Any], value: Mapping[str, Any], rules: Group) -> dict[str, Any]:
-    """Stands for the template around inline containers: labels and annotations beside them, and the object's."""
+def _inherited(manifest: Mapping[str, Any], path: Path, rules: Group) -> dict[str, Any]:
+    """Stands for the template around inline containers: labels and annotations beside, above, and the object's."""
+    value = mapping(at(manifest, path))
+    sources = [mapping(manifest.get("metadata"))] if rules.metadata else []
+    if rules.pod_metadata is not None:
+        sources += [mapping(mapping(at(manifest, path[:i])).get(rules.pod_metadata)) for i in range(len(path))]
     metadata: dict[str, Any] = {}
     for field in _CARRIED:
         inner = mapping(mapping(value.get("metadata")).get(field)) or mapping(value.get(field))
-        outer = mapping(mapping(manifest.get("metadata")).get(field)) if rules.metadata else {}
-        if inner or outer:
-            metadata[field] = {**outer, **inner}
+        carried = {
+            key: text for source in (*sources, {field: inner}) for key, text in mapping(source.get(field)).items()
+        }
+        if carried:
+            metadata[field] = carried
     return {"metadata": metadata}
 
 

@@ -32,6 +32,10 @@ class Reading(Protocol):
     def problems(self) -> Sequence[str]:
         """What could not be found out, and why; a sentence each. Empty when everything is known."""
 
+    @property
+    def offers(self) -> bytes | None:
+        """Slices and classes as they are, packed; None while unknown."""
+
 
 class FactsHolder:
     """The newest facts. Nothing is known until the first :meth:`update`.
@@ -43,6 +47,7 @@ class FactsHolder:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._facts = Facts()
+        self._offers: bytes | None = None
         self._updated: float | None = None
         self._problems: tuple[str, ...] = ("the cluster was not read yet",)
         self._first = asyncio.Event()
@@ -51,13 +56,19 @@ class FactsHolder:
         """The facts to translate with now."""
         return self._facts
 
-    def update(self, facts: Facts, problems: Sequence[str] = ()) -> None:
+    def offers(self) -> bytes | None:
+        """The slices and classes behind the facts, packed; None while unknown. Equal ones are the same object."""
+        return self._offers
+
+    def update(self, facts: Facts, problems: Sequence[str] = (), offers: bytes | None = None) -> None:
         """Replace the facts; each review uses those that were there when it began.
 
         Facts that say the same as before leave the old object, which keys the caches of the translation.
         """
         if _content(facts) != _content(self._facts):
             self._facts = facts
+        if offers != self._offers:
+            self._offers = offers
         self._problems = tuple(problems)
         self._updated = self._clock()
         self._first.set()
@@ -114,7 +125,7 @@ async def follow(
             log.warning("facts_not_renewed", problems=problems)
             continue
         before = holder.current()
-        holder.update(reading.facts)
+        holder.update(reading.facts, offers=reading.offers)
         if holder.current() is not before:
             log.info("facts_changed", known=holder.health().text)
 
@@ -142,7 +153,7 @@ async def read_until_complete(
         else:
             problems = tuple(reading.problems)
             if _is_anything_known(reading.facts):
-                holder.update(reading.facts, problems)
+                holder.update(reading.facts, problems, reading.offers)
                 pause = INCOMPLETE_PAUSE_SECONDS
             else:
                 holder.failed(problems)

@@ -11,8 +11,12 @@ from contextlib import AsyncExitStack
 
 import structlog
 import uvloop
+from fastapi import APIRouter
 
 from app.admission import AdmissionHandler
+from app.preview.endpoint import preview_router
+from app.preview.service import PreviewService
+from app.preview.webpage import page_router
 from app.server.backend import Backend, open_backend
 from app.server.certificates import open_source
 from app.server.errors import StartError
@@ -88,7 +92,8 @@ async def run(settings: Settings) -> int:
                 "shutdown": life.health,
             }
         )
-        ops = Listener(ops_app(Checks({"tasks": tasks.health}), ready, metrics), ops_socket)
+        routers = _routers(settings, facts, backend, stack)
+        ops = Listener(ops_app(Checks({"tasks": tasks.health}), ready, metrics, routers), ops_socket)
         serving = (tasks.start("webhook listener", webhook.serve()), tasks.start("ops listener", ops.serve()))
         await asyncio.gather(webhook.until_started(), ops.until_started())
         # What was made until now lives as long as the process: collections need not look at it again.
@@ -124,6 +129,16 @@ async def _until_end(
     await asyncio.gather(*works, return_exceptions=True)
     for work in ended:
         work.result()  # a listener that failed while it stopped is no orderly end
+
+
+def _routers(settings: Settings, facts: FactsHolder, backend: Backend, stack: AsyncExitStack) -> list[APIRouter]:
+    """What the ops listener offers to people."""
+    if not settings.preview.enabled:
+        return []
+    namespace = None if settings.cluster.standalone else backend.namespace
+    service = PreviewService(settings.preview, settings.policy, facts, namespace)
+    stack.push_async_callback(service.close)
+    return [preview_router(service), page_router()]
 
 
 def _webhook(settings: Settings, facts: FactsHolder, backend: Backend, metrics: Metrics, life: Life) -> WebhookApp:

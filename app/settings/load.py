@@ -75,10 +75,11 @@ def _place(path: KeyPath, sources: Iterable[Source]) -> str:
 def _validation_problems(error: ValidationError, sources: Sequence[Source]) -> Iterable[str]:
     for one in error.errors(include_url=False):
         path: KeyPath = tuple(one["loc"])
-        yield f"{_place(path, sources)}: {_sentence(one['type'], one['msg'], one['input'], one.get('ctx', {}))}"
+        yield f"{_place(path, sources)}: {sentence(one['type'], one['msg'], one['input'], one.get('ctx', {}))}"
 
 
-def _sentence(kind: str, message: str, read: Any, context: Mapping[str, Any]) -> str:
+def sentence(kind: str, message: str, read: Any, context: Mapping[str, Any]) -> str:
+    """One problem that pydantic found, as people say it."""
     text = message.removeprefix("Value error, ").removeprefix("Input ")
     if kind == "value_error":
         return text

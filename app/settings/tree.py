@@ -110,6 +110,17 @@ class Logging(SettingsModel):
     """One JSON object per line, or text for people."""
 
 
+class Previews(SettingsModel):
+    """Previews on the ops listener (``POST /preview`` and the page at ``/``)."""
+
+    enabled: bool = True
+    """Answer previews. The command line shows them in any case."""
+    max_seconds: Annotated[float, Field(ge=0.5, le=60)] = 5
+    """Seconds that one preview may take. It works in a process of its own, so no review waits for it."""
+    max_memory_mib: Annotated[int, Field(ge=64, le=16384, alias="maxMemoryMiB")] = 320
+    """Memory that one preview may take, in MiB. It counts for the memory limit of the pod."""
+
+
 class Settings(TranslationSettings, BaseSettings):
     """Everything that can be set. ``Settings()`` is the defaults; :func:`app.settings.load_settings` reads the rest."""
 
@@ -122,6 +133,7 @@ class Settings(TranslationSettings, BaseSettings):
     driver_profiles: tuple[Path, ...] = ()
     """Files with further driver profiles (TOML); one with the name of a built-in profile replaces it."""
     logging: Logging = Logging()
+    preview: Previews = Previews()
 
     @cached_property
     def policy(self) -> Policy:

@@ -29,7 +29,7 @@ SCHEDULER_OWNED = (
 )
 KUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 VISIBLE_DEVICES = "NVIDIA_VISIBLE_DEVICES"
-_HARMLESS_VISIBLE = ("none", "void", "")
+HARMLESS_VISIBLE = ("none", "void", "")
 _DISABLE_CONTROL = "CUDA_DISABLE_CONTROL"
 _PRODUCT_LABEL = "nvidia.com/gpu.product"
 _STRATEGY_LABEL = "nvidia.com/gpu.sharing-strategy"
@@ -88,7 +88,7 @@ def _about_environment(one: Shape, raw: Mapping[str, Any]) -> list[Note]:
     for index, entry in enumerate(items(raw.get("env"))):
         name, value = mapping(entry).get("name"), mapping(entry).get("value")
         path = f"{one.path}.env[{index}]"
-        if name == VISIBLE_DEVICES and value not in _HARMLESS_VISIBLE:
+        if name == VISIBLE_DEVICES and value not in HARMLESS_VISIBLE:
             text = f"{VISIBLE_DEVICES} is kept and may show cards beyond the claim (container {one.name})"
             warnings.append(Note(Reason.VISIBLE_DEVICES, text, path))
         elif name == _DISABLE_CONTROL:

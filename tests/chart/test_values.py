@@ -13,6 +13,9 @@ import pytest
 import yaml
 
 from app.drivers import load_profiles
+from app.preview.documents import MAX_BYTES
+from app.preview.jobs import MAX_ANSWER_BYTES
+from app.preview.service import MAX_PLACES
 from app.settings import Settings
 from tests.chart.helm import CHART, Helm, HelmError
 
@@ -48,6 +51,14 @@ def test_the_settings_that_the_chart_shows_are_the_defaults_of_the_server() -> N
                 yield f"{path}.{key}: {value} is not {known[key]}"
 
     assert not list(differing(VALUES["settings"], defaults, "settings"))
+
+
+def test_the_memory_limit_holds_reviews_and_as_many_previews_as_are_let_in() -> None:
+    reviews, worker = 128, 80  # MiB: what is reserved; a worker that knows a cluster and has nothing to do
+    held = MAX_PLACES * (MAX_ANSWER_BYTES + MAX_BYTES) >> 20
+    preview = VALUES["settings"]["preview"]["maxMemoryMiB"]
+    assert reviews == int(VALUES["resources"]["requests"]["memory"].removesuffix("Mi"))
+    assert int(VALUES["resources"]["limits"]["memory"].removesuffix("Mi")) >= reviews + worker + preview + held
 
 
 def test_the_chart_knows_the_profiles_of_the_image() -> None:

@@ -25,7 +25,7 @@ def explained(*objects: object, text: str = "", **settings: object) -> str:
     policy = Policy(TranslationSettings.model_validate(settings))
     console = Console(file=io.StringIO(), width=200, no_color=True)
     facts = Facts(assumed_card_sizes_mib=ASSUMED_CARD_SIZES_MIB)
-    print_explanation(preview([read(text or yaml.safe_dump_all(objects))], facts, policy), policy, console)
+    print_explanation(preview([read(text or yaml.safe_dump_all(objects))], facts, policy), console)
     assert isinstance(console.file, io.StringIO)
     return re.sub(r" +", " ", console.file.getvalue())
 

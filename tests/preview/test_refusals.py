@@ -10,6 +10,7 @@ import pytest
 from app.preview import ManifestError, read
 from app.preview.documents import MAX_BYTES, MAX_DOCUMENTS
 from app.preview.nodes import MAX_DEPTH
+from tests.preview.bad import HOSTILE
 
 
 def error(text: str | bytes) -> ManifestError:
@@ -105,23 +106,6 @@ def test_nesting_is_bounded_and_deep_manifests_are_read() -> None:
     assert read('{"a":' + nested(MAX_DEPTH - 1, "[", "]") + "}").documents[0].error is None
     assert error("a: " + nested(MAX_DEPTH, "[", "]")).code == "nested-too-deep"
     assert error('{"a":' + nested(MAX_DEPTH, "[", "]") + "}").code == "nested-too-deep"
-
-
-HOSTILE = {
-    "open brackets": "a: " + "[" * 3_000_000,
-    "open json brackets": '{"a":' + "[" * 3_000_000,
-    "open json objects": '{"a":' * 1_000_000,
-    "dashes": "- " * 3_000_000,
-    "question marks": "? " * 3_000_000,
-    "billion laughs": "a0: &a0 [x, x, x]\n"
-    + "".join(f"a{i + 1}: &a{i + 1} [{', '.join([f'*a{i}'] * 9)}]\n" for i in range(30)),
-    "one long text, often": f"a: &a {'x' * 100_000}\nb: [{', '.join(['*a'] * 10_000)}]\n",
-    "merged laughs": "a0: &a0 {k: [x, x, x, x]}\n"
-    + "".join(f"a{i + 1}: &a{i + 1} {{m: *a{i}, n: *a{i}}}\n" for i in range(60)),
-    "braces": "{{" * 1_000_000,
-    "quotes": "'" * 3_000_001,
-    "braces in many lines": "{{ x\n" * 500_000,
-}
 
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())

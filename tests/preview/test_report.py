@@ -34,7 +34,7 @@ def test_its_members_are_those_of_the_published_format() -> None:
     assert found["summary"] == {"converted": 1, "untouched": 0, "denied": 0, "invalid": 0}
     (one,) = found["items"]
     assert set(one) == {
-        "source", "outcome", "reasons", "warnings", "containers", "templates", "pod", "object", "patch",
+        "source", "outcome", "reasons", "warnings", "containers", "explanation", "templates", "pod", "object", "patch",
     }  # fmt: skip
     assert one["source"] == {
         "file": None,
@@ -183,3 +183,55 @@ def test_patches_are_listed_with_their_source() -> None:
     rows = orjson.loads(render_patches(shown(yaml.safe_dump_all([pod(), DENIED, workload()]))))
     assert [row["source"]["kind"] for row in rows] == ["Pod", "Deployment"]
     assert all(operation["op"] in ("add", "remove", "replace") for row in rows for operation in row["patch"])
+
+
+def test_the_explanation_says_what_was_read_which_rule_decided_and_what_it_becomes() -> None:
+    rows = item(pod(spec={"containers": [container(limits={"nvidia.com/gpumem": 8000})]}))["explanation"]
+    assert [(row["container"], row["role"], row["read"], row["rule"], row["setting"]) for row in rows] == [
+        ("main", "container", ["nvidia.com/gpumem: 8000"], "S33", {"name": "defaultGPUNum", "value": 1}),
+        ("main", "container", [], "S22", None),
+        ("main", "container", [], "S36", None),
+    ]
+    assert rows[0]["because"] == "no count is given, so the default counts"
+    assert rows[0]["becomes"] == ["1 card: 8000 MiB, cores 0"]
+    assert rows[2]["becomes"][0].startswith("claim main-gpu from gpu-1x-8000mi-0c-")
+    assert item(DENIED)["explanation"] == []
+
+
+def test_reasons_stand_where_the_text_has_them() -> None:
+    text = """\
+apiVersion: v1
+kind: List
+items:
+- apiVersion: apps/v1
+  kind: Deployment
+  metadata: {name: w}
+  spec:
+    template:
+      spec:
+        containers:
+        - name: main
+          resources:
+            limits:
+              nvidia.com/gpu: 1
+              nvidia.com/gpumem: 16Gi
+"""
+    (reason,) = shown(text).report()["items"][0]["reasons"]
+    assert reason["path"] == 'spec.containers[0].resources.limits["nvidia.com/gpumem"]'
+    assert (reason["document"], reason["line"], reason["column"]) == (0, 15, 15)
+    merged = """\
+x: &x {nvidia.com/gpu: 99}
+apiVersion: v1
+kind: Pod
+metadata: {name: p}
+spec:
+  containers:
+  - name: main
+    resources:
+      limits:
+        <<: *x
+"""
+    (reason,) = shown(merged).report()["items"][0]["reasons"]
+    assert (reason["path"], reason["line"]) == ('spec.containers[0].resources.limits["nvidia.com/gpu"]', 9), (
+        "as deep as known"
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -157,6 +158,33 @@ def test_S71_a_model_of_kserve_is_the_container_kserve_container() -> None:
     assert found.pod["spec"]["containers"][0]["resources"] == predictor["model"]["resources"]  # type: ignore[index]
     assert set(found.pod["spec"]) == {"serviceAccountName", "containers"}
     assert found.pod["metadata"]["annotations"] == {"team": "a", "nvidia.com/use-gputype": "L40"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "around"),
+    [
+        ("Workflow", lambda spec: spec),
+        ("WorkflowTemplate", lambda spec: spec),
+        ("CronWorkflow", lambda spec: {"schedule": "@daily", "workflowSpec": spec}),
+    ],
+)
+def test_S71_the_pod_metadata_of_a_workflow_reaches_its_pods_and_those_of_a_template_win(
+    kind: str, around: Callable[[dict[str, Any]], dict[str, Any]]
+) -> None:
+    spec = {
+        "podMetadata": {
+            "labels": {"team": "a"},
+            "annotations": {"nvidia.com/use-gputype": "T4", "nvidia.com/numa-bind": "true"},
+        },
+        "templates": [
+            {"name": "a", "container": {"image": "x"}},
+            {"name": "b", "script": {"image": "x"}, "metadata": {"annotations": {"nvidia.com/use-gputype": "L40"}}},
+        ],
+    }
+    first, second = find_pods(custom("argoproj.io/v1alpha1", kind, around(spec), labels={"not": "copied"}))
+    assert first.pod["metadata"]["labels"] == {"team": "a"}
+    assert first.annotations == {"nvidia.com/use-gputype": "T4", "nvidia.com/numa-bind": "true"}
+    assert second.annotations == {"nvidia.com/use-gputype": "L40", "nvidia.com/numa-bind": "true"}
 
 
 def test_containers_without_a_name_get_the_name_their_operator_gives() -> None:

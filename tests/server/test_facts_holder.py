@@ -21,6 +21,7 @@ NOTHING = Facts()
 class Reading:
     facts: Facts
     problems: tuple[str, ...] = ()
+    offers: bytes | None = None
 
 
 @dataclass
@@ -45,6 +46,17 @@ def test_a_replica_that_knows_nothing_yet_is_not_ready() -> None:
     assert not holder.health().ok
     assert holder.health().text == "the cluster was not read yet"
     assert math.isnan(holder.age_seconds())
+
+
+def test_offers_that_say_the_same_stay_the_same_object() -> None:
+    holder = FactsHolder()
+    assert holder.offers() is None
+    first, again = bytes([1, 2]), bytes([1, 2])
+    holder.update(KNOWN, offers=first)
+    holder.update(KNOWN, offers=again)
+    assert holder.offers() is first
+    holder.update(KNOWN, offers=b"other")
+    assert holder.offers() == b"other"
 
 
 def test_the_details_tell_what_is_known_and_what_is_dropped() -> None:

@@ -73,6 +73,9 @@ DEFAULTS = {
     "driverProfiles": [],
     "logging.level": "info",
     "logging.format": "json",
+    "preview.enabled": True,
+    "preview.maxSeconds": 5.0,
+    "preview.maxMemoryMiB": 320,
 }
 
 

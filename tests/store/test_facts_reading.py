@@ -8,6 +8,7 @@ import pytest
 
 from app.cluster.api import Connection
 from app.cluster.facts import read_facts
+from app.cluster.offers import unpack
 from tests.store.fake_api import FakeApi
 
 
@@ -44,6 +45,12 @@ async def test_everything_is_read(connection: Connection) -> None:
     assert facts.device_classes is not None
     assert facts.device_classes["gpu.example.com"].extended_resource_name == "nvidia.com/gpu"
     assert facts.dropped_fields == frozenset()
+    assert reading.offers is not None
+    inventory = unpack(reading.offers)
+    assert inventory is not None
+    one = {"name": "gpu", "exactly": {"deviceClassName": "gpu.example.com", "count": 1}}
+    (match,) = inventory.matches({"devices": {"requests": [one]}})
+    assert (match.devices, match.nodes) == (3, 3)
 
 
 async def test_slices_are_read_page_by_page(
@@ -88,6 +95,7 @@ async def test_a_missing_permission_leaves_its_part_unknown(cluster: FakeApi, co
     reading = await read_facts(connection)
     assert reading.facts.devices is None
     assert reading.facts.device_classes is not None
+    assert reading.offers is None
     assert reading.problems == (f"ResourceSlices are unknown: {words}",)
 
 
