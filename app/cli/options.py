@@ -24,8 +24,10 @@ ConfigOption = Annotated[
 KubeconfigOption = Annotated[
     Path | None, typer.Option("--kubeconfig", metavar="FILE", help="Kubeconfig; default: the pod's service account.")
 ]
-ContextOption = Annotated[str | None, typer.Option("--context", help="Context of the kubeconfig.")]
-NamespaceOption = Annotated[str | None, typer.Option("--namespace", "-n", help="Namespace of the installation.")]
+ContextOption = Annotated[str | None, typer.Option("--context", metavar="NAME", help="Context of the kubeconfig.")]
+NamespaceOption = Annotated[
+    str | None, typer.Option("--namespace", "-n", metavar="NAME", help="Namespace of the installation.")
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 ProfileOption = Annotated[
     list[Path] | None,

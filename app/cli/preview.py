@@ -4,26 +4,38 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from enum import StrEnum
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Final
 
 import typer
 
-from app.cli.options import REFUSED, UNREADABLE, ConfigOption, ProfileOption, names, read_settings
+from app.cli.known import from_cluster, from_files
+from app.cli.options import REFUSED, UNREADABLE, USAGE, ConfigOption, ProfileOption, names, read_settings
+from app.cli.terminal import Color, ColorOption, accented, coloured, track
 from app.preview.converted import convert
-from app.preview.diff import render_diff
+from app.preview.diff import painted, render_diff
 from app.preview.examine import preview as examine
 from app.preview.explain import explain_console, print_explanation
 from app.preview.inputs import STDIN, collect
 from app.preview.notes import notes, refusals
+from app.preview.options import OptionsError, with_options
 from app.preview.render import render_json, render_patches
 from app.preview.report import Preview
-from app.settings import Settings
-from app.translate import Facts, facts_from_objects
-from app.translate.facts import ASSUMED_CARD_SIZES_MIB
+from app.translate import Policy
+
+EXAMPLES: Final = """\
+Examples:
+
+\b
+  hami-dra-webhook preview server.yaml           what becomes of it, and why
+  hami-dra-webhook preview -o diff manifests/    what changes in the files
+  hami-dra-webhook preview -o yaml server.yaml | kubectl apply -f -
+  helm template my-chart | hami-dra-webhook preview -
+  kubectl kustomize overlays/prod | kubectl hami-dra preview -
+"""
 
 
 class Output(StrEnum):
@@ -36,24 +48,43 @@ class Output(StrEnum):
     EXPLAIN = "explain"
 
 
-def preview(
+def preview(  # noqa: PLR0913, PLR0917 - one parameter for each flag
     inputs: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[FILE|DIR|-]…", help="Manifests: files, directories, - for standard input (default)."),
+        typer.Argument(metavar="FILE|DIR|-", help="Manifests: files, directories, - for standard input (default)."),
     ] = None,
     output: Annotated[
         Output, typer.Option("--output", "-o", help="What to print; yaml is ready for kubectl apply -f -.")
     ] = Output.EXPLAIN,
     slices: Annotated[
         list[str] | None,
-        typer.Option(metavar="FILE", help="ResourceSlices and DeviceClasses of the cluster. May be repeated."),
+        typer.Option(
+            metavar="FILE",
+            help="ResourceSlices, DeviceClasses, ResourceClaims and Nodes of the cluster. May be repeated.",
+        ),
+    ] = None,
+    kubeconfig: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Read these from the cluster of a kubeconfig.")
+    ] = None,
+    context: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Read these from the cluster of a context.")
     ] = None,
     config: ConfigOption = None,
     driver_profile: ProfileOption = None,
+    backend: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Driver profile to preview for, in place of the settings' own.")
+    ] = None,
+    assignments: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="KEY=VALUE", help="Setting of the translation for this preview. May be repeated."
+        ),
+    ] = None,
     keep_going: Annotated[
         bool, typer.Option("--keep-going", help="Print yaml and patch although a document is refused or unreadable.")
     ] = False,
     recursive: Annotated[bool, typer.Option("--recursive", "-R", help="Read directories in directories, too.")] = False,
+    color: ColorOption = Color.AUTO,
 ) -> None:
     """Shows what manifests become, without a cluster.
 
@@ -62,11 +93,22 @@ def preview(
     if not inputs and sys.stdin.isatty():
         raise typer.BadParameter("give files or directories, or pipe manifests in", param_hint="FILE")
     settings = read_settings(config, {"driverProfiles": names(driver_profile)})
-    facts = _facts(slices or [])
+    policy = _policy(settings.policy, backend, assignments or [])
+    if slices and (kubeconfig or context):
+        raise typer.BadParameter("give files or a cluster, not both", param_hint="--slices")
+    known = from_cluster(kubeconfig, context) if kubeconfig or context else from_files(slices or [])
     with _without_collecting():
-        sources = collect(inputs or [STDIN], sys.stdin.buffer, recursive=recursive)
-        result = examine(sources, facts, settings.policy, own_namespace=settings.cluster.namespace)
-        _print(result, output, settings, keep_going=keep_going)
+        sources = collect(inputs or [STDIN], sys.stdin.buffer, recursive=recursive, track=track)
+        result = examine(
+            sources,
+            known.facts,
+            policy,
+            own_namespace=settings.cluster.namespace,
+            track=track,
+            inventory=known.inventory,
+            nearby=known.nearby,
+        )
+        _print(result, output, color, keep_going=keep_going)
     if result.refused:
         raise typer.Exit(UNREADABLE if result.unreadable else REFUSED)
 
@@ -81,24 +123,41 @@ def _without_collecting() -> Iterator[None]:
         gc.enable()
 
 
-def _print(result: Preview, output: Output, settings: Settings, *, keep_going: bool) -> None:
+def _print(result: Preview, output: Output, color: Color, *, keep_going: bool) -> None:
     if output is Output.EXPLAIN:
-        print_explanation(result, settings.policy, explain_console(terminal=sys.stdout.isatty()))
+        console = explain_console(terminal=sys.stdout.isatty(), coloured=coloured(color, sys.stdout))
+        print_explanation(result, console)
         return
-    for line in refusals(result):
-        typer.echo(line, err=True)
+    _say(refusals(result), color)
     if output is Output.JSON:
         _write(render_json(result))
         return
     converted = convert(result)
-    for line in notes(result, converted):
-        typer.echo(line, err=True)
+    _say(notes(result, converted), color)
     if output is Output.DIFF:
-        _write(render_diff(converted))
+        diff = render_diff(converted)
+        _write(painted(diff) if coloured(color, sys.stdout) else diff)
     elif result.refused and not keep_going:
         typer.echo("nothing is printed, since half of it applied is worse than none: see --keep-going", err=True)
     else:
         _write(converted.yaml() if output is Output.YAML else render_patches(result))
+
+
+def _policy(policy: Policy, backend: str | None, assignments: list[str]) -> Policy:
+    """The policy with the options of this preview; ends the program where they cannot be used."""
+    try:
+        return with_options(policy, backend, assignments)
+    except OptionsError as error:
+        for problem in error.problems:
+            typer.echo(f"error: --{problem.option} {problem.key}: {problem.message}", err=True)
+        raise typer.Exit(USAGE) from error
+
+
+def _say(lines: Iterable[str], color: Color) -> None:
+    """Prints lines on stderr."""
+    paint = coloured(color, sys.stderr)
+    for line in lines:
+        typer.echo(accented(line) if paint else line, err=True, color=paint)
 
 
 def _write(text: str) -> None:
@@ -106,21 +165,3 @@ def _write(text: str) -> None:
     sys.stdout.flush()
     sys.stdout.buffer.write(text.encode())
     sys.stdout.buffer.flush()
-
-
-def _facts(files: list[str]) -> Facts:
-    """What ``--slices`` files say of the cluster; without any, common card sizes are assumed (S38)."""
-    objects = []
-    for source in collect(files, sys.stdin.buffer):
-        for document in source.documents:
-            if document.error is not None:
-                typer.echo(f"error: --slices {source.name or STDIN}: {document.error}", err=True)
-                raise typer.Exit(UNREADABLE)
-            objects.append(document.value)
-    try:
-        known = facts_from_objects(objects, complete=False)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        text = f"--slices: not ResourceSlices as the API publishes them: {type(error).__name__} {error}"
-        typer.echo(f"error: {text}; kubectl get resourceslices,deviceclasses -o yaml writes them", err=True)
-        raise typer.Exit(UNREADABLE) from error
-    return replace(known, assumed_card_sizes_mib=ASSUMED_CARD_SIZES_MIB)

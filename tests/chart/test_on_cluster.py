@@ -132,9 +132,15 @@ def test_a_second_release_is_refused_and_named_the_first(installing: Helm, api: 
 
 
 def test_the_notes_say_how_to_switch_it_on_and_how_to_take_it_out_of_the_way(installing: Helm) -> None:
-    notes = installing("install", RELEASE, CHART, f"--namespace={NAMESPACE}", "--dry-run=server").partition("NOTES:")[2]
+    def notes_for(**settings: JSON) -> str:
+        options = ("--dry-run=server", *installing.options({"settings": settings}))
+        return installing("install", RELEASE, CHART, f"--namespace={NAMESPACE}", *options).partition("NOTES:")[2]
+
+    notes, page = notes_for(), f"port-forward service/{FULL_NAME} 8080"
     assert "kubectl label namespace NAMESPACE hami.io/dra-webhook=enabled" in notes
     assert "hami-dra-webhook preview" in notes
+    assert f"hami-dra-webhook check --namespace {NAMESPACE}" in notes
+    assert (page in notes, page in notes_for(preview={"enabled": False})) == (True, False)
     assert f"kubectl delete mutatingwebhookconfiguration {NAME}" in notes
     assert "WARNING" not in notes
 

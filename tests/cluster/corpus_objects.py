@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,6 +12,7 @@ import yaml
 
 from app.preview.workloads import find_pods, manifests
 from app.translate.decision import CONVERTED_LABEL, WARNINGS_ANNOTATION
+from tests.cluster.testbed.api import Api
 from tests.cluster.testbed.kubectl import Result
 from tests.cluster.testbed.namespace import Namespace
 from tests.cluster.testbed.wait import wait_for
@@ -58,6 +60,27 @@ def objects_of(case: Case) -> list[JSON]:
     for obj in served:
         obj["metadata"].pop("namespace", None)
     return served
+
+
+@contextmanager
+def taken_for_granted(api: Api) -> Iterator[None]:
+    """What the manifests take for granted: a RuntimeClass, and a volume for the one that claims one."""
+    runtime = {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "handler": "nvidia"}
+    volume = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "spec": {"capacity": {"storage": "60Gi"}, "accessModes": ["ReadWriteOnce"], "hostPath": {"path": "/nowhere"}},
+    }
+    made: list[JSON] = [{**runtime, "metadata": {"name": "nvidia"}}]
+    made += [{**volume, "metadata": {"name": f"models-{number}"}} for number in range(3)]
+    for obj in made:
+        api.create(obj)
+    yield
+    for obj in made:
+        api.delete(obj["kind"], obj["metadata"]["name"])
+    # A volume goes once its controller lets it; the next module makes it anew.
+    left = [(obj["kind"], obj["metadata"]["name"]) for obj in made]
+    wait_for(lambda: not any(api.find(*one) for one in left), "volumes and RuntimeClass to go", timeout=30)
 
 
 def apply_object(namespace: Namespace, obj: JSON) -> Applied:

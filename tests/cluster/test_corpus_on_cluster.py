@@ -13,7 +13,7 @@ from tests.cluster.corpus_machines import (
     machine_with_everything,
     mig_machine_with_one_card,
 )
-from tests.cluster.corpus_objects import Applied, apply_object, objects_of, pods_of, problems
+from tests.cluster.corpus_objects import Applied, apply_object, objects_of, pods_of, problems, taken_for_granted
 from tests.cluster.shapes import left_waiting
 from tests.cluster.testbed.api import Api
 from tests.cluster.testbed.namespace import Namespace
@@ -31,20 +31,9 @@ A100_MIB = 81920
 
 @pytest.fixture(scope="module", autouse=True)
 def surroundings(api: Api) -> Iterator[None]:
-    """What the manifests take for granted: a RuntimeClass, and a volume for the one that claims one."""
-    runtime = {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "handler": "nvidia"}
-    volume = {
-        "apiVersion": "v1",
-        "kind": "PersistentVolume",
-        "spec": {"capacity": {"storage": "60Gi"}, "accessModes": ["ReadWriteOnce"], "hostPath": {"path": "/nowhere"}},
-    }
-    made: list[JSON] = [{**runtime, "metadata": {"name": "nvidia"}}]
-    made += [{**volume, "metadata": {"name": f"models-{number}"}} for number in range(3)]
-    for obj in made:
-        api.create(obj)
-    yield
-    for obj in made:
-        api.delete(obj["kind"], obj["metadata"]["name"])
+    """What the manifests take for granted."""
+    with taken_for_granted(api):
+        yield
 
 
 def entries_of(case: Case, applied: Applied) -> list[Entry]:

@@ -114,6 +114,34 @@ def test_directories_are_read_as_kubectl_reads_them(folder: Path) -> None:
     assert str(folder / "deeper" / "more.yaml") in [item["source"]["file"] for item in deeper]
 
 
+@pytest.mark.parametrize("file", ["kustomization.yaml", "kustomization.yml", "Kustomization"])
+def test_a_kustomization_is_left_to_kustomize(tmp_path: Path, file: str) -> None:
+    """Its other files are patches and parts, which are no manifests or, worse, look like some."""
+    base, overlay = tmp_path / "base", tmp_path / "my overlay"
+    for folder in (base, overlay):
+        folder.mkdir()
+        (folder / "deployment.yaml").write_text(yaml.safe_dump(workload()))
+    (overlay / file).write_text("resources: [../base]\npatches: [{path: deployment.yaml}]\n")
+    said = (
+        f"error: {overlay}: a kustomization: only kustomize can put its patches and bases together "
+        f"(let it do that: kubectl kustomize '{overlay}' | hami-dra-webhook preview -)"
+    )
+    for given in (overlay, overlay / file):
+        result = run(given, "-o", "yaml")
+        assert (result.exit_code, result.stdout) == (3, "")
+        assert said in result.stderr.splitlines()
+    both = run(tmp_path, "-R", "-o", "json")
+    assert both.exit_code == 3
+    assert [item["outcome"] for item in orjson.loads(both.stdout)["items"]] == ["converted", "invalid"]
+    assert said in both.stderr.splitlines()
+
+
+def test_a_link_that_leads_back_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "pod.yaml").write_text(yaml.safe_dump(pod()))
+    (tmp_path / "again").symlink_to(tmp_path)
+    assert orjson.loads(run(tmp_path, "-R", "-o", "json").stdout)["summary"]["converted"] == 1
+
+
 def test_what_cannot_be_opened_is_said(tmp_path: Path) -> None:
     missing = run(tmp_path / "nowhere.yaml", "-o", "json")
     assert missing.exit_code == 3
