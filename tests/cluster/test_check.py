@@ -28,8 +28,9 @@ def assert_two_fields_are_dropped(answer: Answer) -> None:
     assert fix.startswith(f"switch on the feature gate {GATE} (on by default from 1.36) in kube-apiserver, ")
 
 
-@pytest.mark.usefixtures("machines")
-def test_without_an_installation_two_lines_fail_and_say_so(control_plane: ControlPlane) -> None:
+def test_without_an_installation_two_lines_fail_and_say_so(start_control_plane: Callable[..., ControlPlane]) -> None:
+    control_plane = start_control_plane()  # nothing is there, not even a namespace that other tests opted in
+    Hardware(control_plane.api).use(T4_NODE, HAMI_CLASSES)
     answer = run_check(control_plane.kubeconfig)
     assert answer.code == 1
     assert answer.states("fail") == {"replicas", "webhook"}, answer.text
