@@ -6,9 +6,11 @@
 from __future__ import annotations
 
 import argparse
+import os
 import signal
 import sys
 import tempfile
+import webbrowser
 from pathlib import Path
 
 from rich.console import Console
@@ -39,6 +41,7 @@ def main() -> int:
             show(console, server)
             if options.once:
                 return 0
+            open_page(f"{server.ops_url}/")
             console.print("The server runs until Ctrl-C.", style="bold")
             return server.wait()
     except ServerError as error:
@@ -57,7 +60,14 @@ def show(console: Console, server: StandaloneServer) -> None:
             explain(console, title, review, server.ask(review), templates)
     console.print(f"webhook  {server.url}  (trust {server.certificate})", soft_wrap=True)
     console.print(f"health   {server.ops_url}/readyz?verbose\nmetrics  {server.ops_url}/metrics", soft_wrap=True)
-    console.print("preview  .venv/bin/hami-dra-webhook preview -o explain YOUR.yaml", soft_wrap=True)
+    console.print("preview  .venv/bin/hami-dra-webhook preview YOUR.yaml", soft_wrap=True)
+    console.print(f"page     {server.ops_url}/  (paste your manifests there)", soft_wrap=True)
+
+
+def open_page(url: str) -> None:
+    """Open the preview page where a person with a desktop is watching; elsewhere the printed address has to do."""
+    if sys.stdout.isatty() and (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+        webbrowser.open(url)
 
 
 if __name__ == "__main__":

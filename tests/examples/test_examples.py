@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import pty
 import re
 import signal
 import socket
@@ -9,6 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import httpx
 import pytest
 import yaml
 
@@ -67,11 +70,30 @@ def test_ctrl_c_ends_the_server() -> None:
             seen += line
         port = int(re.findall(r"https://127\.0\.0\.1:(\d+)/mutate", seen)[0])
         socket.create_connection(("127.0.0.1", port), timeout=5).close()
+        page = re.findall(r"^page +(http://127\.0\.0\.1:\d+/) ", seen, re.MULTILINE)[0]
+        assert "<h1" in httpx.get(page, trust_env=False).text
         run.send_signal(signal.SIGINT)
         assert run.stdout.read().endswith("stopped\n")
     assert run.returncode == 0
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(("127.0.0.1", port), timeout=5)
+
+
+def test_on_a_desktop_the_page_is_opened(tmp_path: Path) -> None:
+    opened, browser = tmp_path / "opened", tmp_path / "browser"
+    browser.write_text(f'#!/bin/sh\necho "$1" > {opened}\n')
+    browser.chmod(0o755)
+    ours, theirs = pty.openpty()
+    environment = {**os.environ, "DISPLAY": ":0", "BROWSER": str(browser)}
+    with subprocess.Popen(COMMAND, cwd=ROOT, stdout=theirs, env=environment) as run:
+        os.close(theirs)
+        seen = ""
+        while "until Ctrl-C" not in seen:
+            seen += os.read(ours, 65536).decode(errors="replace")
+        run.send_signal(signal.SIGINT)
+    os.close(ours)
+    assert opened.read_text().strip() in seen
+    assert opened.read_text().startswith("http://127.0.0.1:")
 
 
 def test_a_port_in_use_is_said_and_ends_the_run() -> None:
