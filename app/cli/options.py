@@ -9,7 +9,9 @@ from typing import Annotated, Any, Final, TypeVar
 
 import typer
 
+from app.preview.options import OptionsError, with_options
 from app.settings import Settings, SettingsError, load_settings
+from app.translate import Policy
 
 REFUSED: Final = 1
 """The answer is no: something is denied, does not fit, is not ready."""
@@ -34,6 +36,14 @@ ProfileOption = Annotated[
     typer.Option("--driver-profile", metavar="FILE", help="Further driver profile (TOML). May be repeated."),
 ]
 
+BackendOption = Annotated[
+    str | None, typer.Option("--backend", metavar="NAME", help="Driver profile to use in place of the settings' own.")
+]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Setting of the translation, for this run. May be repeated."),
+]
+
 
 def read_settings(config: Path | None, overrides: dict[str, object]) -> Settings:
     """The settings; ends the program where they cannot be used."""
@@ -41,6 +51,16 @@ def read_settings(config: Path | None, overrides: dict[str, object]) -> Settings
         return load_settings(config, overrides)
     except SettingsError as error:
         typer.echo(f"error: {error}", err=True)
+        raise typer.Exit(USAGE) from error
+
+
+def with_choices(policy: Policy, backend: str | None, assignments: list[str] | None) -> Policy:
+    """A policy changed as ``--backend`` and ``--set`` say; ends the program where they cannot be used."""
+    try:
+        return with_options(policy, backend, assignments or [])
+    except OptionsError as error:
+        for problem in error.problems:
+            typer.echo(f"error: --{problem.option} {problem.key}: {problem.message}", err=True)
         raise typer.Exit(USAGE) from error
 
 

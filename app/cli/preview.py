@@ -13,7 +13,17 @@ from typing import Annotated, Final
 import typer
 
 from app.cli.known import from_cluster, from_files
-from app.cli.options import REFUSED, UNREADABLE, USAGE, ConfigOption, ProfileOption, names, read_settings
+from app.cli.options import (
+    REFUSED,
+    UNREADABLE,
+    BackendOption,
+    ConfigOption,
+    ProfileOption,
+    SetOption,
+    names,
+    read_settings,
+    with_choices,
+)
 from app.cli.terminal import Color, ColorOption, accented, coloured, track
 from app.preview.converted import convert
 from app.preview.diff import painted, render_diff
@@ -21,10 +31,8 @@ from app.preview.examine import preview as examine
 from app.preview.explain import explain_console, print_explanation
 from app.preview.inputs import STDIN, collect
 from app.preview.notes import notes, refusals
-from app.preview.options import OptionsError, with_options
 from app.preview.render import render_json, render_patches
 from app.preview.report import Preview
-from app.translate import Policy
 
 EXAMPLES: Final = """\
 Examples:
@@ -71,15 +79,8 @@ def preview(  # noqa: PLR0913, PLR0917 - one parameter for each flag
     ] = None,
     config: ConfigOption = None,
     driver_profile: ProfileOption = None,
-    backend: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Driver profile to preview for, in place of the settings' own.")
-    ] = None,
-    assignments: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set", metavar="KEY=VALUE", help="Setting of the translation for this preview. May be repeated."
-        ),
-    ] = None,
+    backend: BackendOption = None,
+    assignments: SetOption = None,
     keep_going: Annotated[
         bool, typer.Option("--keep-going", help="Print yaml and patch although a document is refused or unreadable.")
     ] = False,
@@ -93,7 +94,7 @@ def preview(  # noqa: PLR0913, PLR0917 - one parameter for each flag
     if not inputs and sys.stdin.isatty():
         raise typer.BadParameter("give files or directories, or pipe manifests in", param_hint="FILE")
     settings = read_settings(config, {"driverProfiles": names(driver_profile)})
-    policy = _policy(settings.policy, backend, assignments or [])
+    policy = with_choices(settings.policy, backend, assignments)
     if slices and (kubeconfig or context):
         raise typer.BadParameter("give files or a cluster, not both", param_hint="--slices")
     known = from_cluster(kubeconfig, context) if kubeconfig or context else from_files(slices or [])
@@ -141,16 +142,6 @@ def _print(result: Preview, output: Output, color: Color, *, keep_going: bool) -
         typer.echo("nothing is printed, since half of it applied is worse than none: see --keep-going", err=True)
     else:
         _write(converted.yaml() if output is Output.YAML else render_patches(result))
-
-
-def _policy(policy: Policy, backend: str | None, assignments: list[str]) -> Policy:
-    """The policy with the options of this preview; ends the program where they cannot be used."""
-    try:
-        return with_options(policy, backend, assignments)
-    except OptionsError as error:
-        for problem in error.problems:
-            typer.echo(f"error: --{problem.option} {problem.key}: {problem.message}", err=True)
-        raise typer.Exit(USAGE) from error
 
 
 def _say(lines: Iterable[str], color: Color) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -12,23 +12,24 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from app.cli.options import (
     REFUSED,
     UNREADABLE,
     USAGE,
+    BackendOption,
     ConfigOption,
     ContextOption,
     KubeconfigOption,
     ProfileOption,
+    SetOption,
     in_cluster,
     names,
     read_settings,
+    with_choices,
 )
-from app.cli.terminal import Color, ColorOption, coloured
+from app.cli.terminal import Color, ColorOption, bar, coloured
 from app.preview.explain import explain_console
-from app.preview.options import OptionsError, with_options
 from app.translate import Policy
 
 if TYPE_CHECKING:
@@ -72,13 +73,8 @@ def scan(  # noqa: PLR0913, PLR0917 - one parameter for each flag
     context: ContextOption = None,
     config: ConfigOption = None,
     driver_profile: ProfileOption = None,
-    backend: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Driver profile to scan for, in place of the settings' own.")
-    ] = None,
-    assignments: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Setting of the translation for this scan. May be repeated."),
-    ] = None,
+    backend: BackendOption = None,
+    assignments: SetOption = None,
     color: ColorOption = Color.AUTO,
 ) -> None:
     """Shows what would happen to every workload of a cluster; reads only, with whatever rights there are.
@@ -89,7 +85,10 @@ def scan(  # noqa: PLR0913, PLR0917 - one parameter for each flag
     """
     overrides = in_cluster(kubeconfig, context, None) | {"driverProfiles": names(driver_profile)}
     settings = read_settings(config, overrides)
-    overlay = _overlay(backend, assignments or [])
+
+    def overlay(policy: Policy) -> Policy:
+        return with_choices(policy, backend, assignments)
+
     overlay(settings.policy)  # what cannot be used at all is said before the cluster is asked
     from app.check.scan.reading import CannotReadError, NoSuchNamespaceError  # noqa: PLC0415 - the client is slow to import
     from app.check.scan.report import Scope  # noqa: PLC0415
@@ -110,20 +109,6 @@ def scan(  # noqa: PLR0913, PLR0917 - one parameter for each flag
     _print(report, output, html, color)
     if not report.ready:
         raise typer.Exit(REFUSED)
-
-
-def _overlay(backend: str | None, assignments: list[str]) -> Callable[[Policy], Policy]:
-    """Changes a policy as the options say; ends the program where they cannot be used."""
-
-    def overlay(policy: Policy) -> Policy:
-        try:
-            return with_options(policy, backend, assignments)
-        except OptionsError as error:
-            for problem in error.problems:
-                typer.echo(f"error: --{problem.option} {problem.key}: {problem.message}", err=True)
-            raise typer.Exit(USAGE) from error
-
-    return overlay
 
 
 def _print(report: ScanReport, output: Output, html: Path | None, color: Color) -> None:
@@ -155,8 +140,7 @@ def _progress() -> Iterator[Listener | None]:
     if not console.is_terminal:
         yield None
         return
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True) as progress:
+    with bar(console) as progress:
         task = progress.add_task("reading", total=None)
 
         def listener(done: int, total: int) -> None:

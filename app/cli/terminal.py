@@ -45,6 +45,12 @@ def accented(line: str) -> str:
     return f"{typer.style(word + colon, fg=_WORDS[word], bold=True)}{rest}" if word in _WORDS else line
 
 
+def bar(console: Console) -> Progress:
+    """A progress bar that counts steps, and is gone when it ends."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    return Progress(*columns, console=console, transient=True)
+
+
 def track(things: Sequence[T], what: str) -> Iterator[T]:
     """The things one by one, with a progress bar on stderr where that is a terminal and they take long.
 
@@ -56,8 +62,7 @@ def track(things: Sequence[T], what: str) -> Iterator[T]:
     if not console.is_terminal:
         yield from things
         return
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    progress = Progress(*columns, console=console, transient=True)
+    progress = bar(console)
     task = progress.add_task(what, total=len(things))
     begin = time.monotonic()
     try:

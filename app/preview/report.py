@@ -186,12 +186,9 @@ def _containers(pod: Mapping[str, Any], claims: tuple[Claim, ...]) -> list[dict[
     return rows
 
 
-def _claim(claim: Claim) -> dict[str, Any]:
+def granted(claim: Claim) -> dict[str, Any]:
+    """What a claim grants, as every report spells it."""
     return {
-        "claim": claim.claim,
-        "template": claim.template,
-        "request": claim.request,
-        "driver": claim.driver,
         "deviceClass": claim.device_class,
         "devices": claim.devices,
         "memoryMiB": claim.memory_mib,
@@ -199,6 +196,16 @@ def _claim(claim: Claim) -> dict[str, Any]:
         "cores": claim.cores,
         "exclusive": claim.exclusive,
         "migProfile": claim.mig_profile,
+    }
+
+
+def _claim(claim: Claim) -> dict[str, Any]:
+    return {
+        "claim": claim.claim,
+        "template": claim.template,
+        "request": claim.request,
+        "driver": claim.driver,
+        **granted(claim),
         "sharesClaimOf": claim.shares_claim_of,
         "read": dict(claim.read),
         "rules": list(claim.rules),

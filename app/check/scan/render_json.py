@@ -12,7 +12,7 @@ from app.check.scan.hazard import Hazard, Severity
 from app.check.scan.judge import Outcome, Workload
 from app.check.scan.offers import Offer, Supply
 from app.check.scan.report import UNCHECKED, NamespaceRow, ScanReport, shown_time
-from app.preview.report import API_VERSION
+from app.preview.report import API_VERSION, granted
 from app.translate import Claim, Note
 
 JSON = Any
@@ -120,17 +120,7 @@ def _claims(one: Workload) -> list[dict[str, JSON]]:
 
 
 def _claim(claim: Claim) -> dict[str, JSON]:
-    return {
-        "container": claim.container,
-        "template": claim.template,
-        "deviceClass": claim.device_class,
-        "devices": claim.devices,
-        "memoryMiB": claim.memory_mib,
-        "memoryPercentage": claim.memory_percentage,
-        "cores": claim.cores,
-        "exclusive": claim.exclusive,
-        "migProfile": claim.mig_profile,
-    }
+    return {"container": claim.container, "template": claim.template, **granted(claim)}
 
 
 def _sum(numbers: Sequence[int | None]) -> int | None:
