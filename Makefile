@@ -27,8 +27,9 @@ run: $(BIN)/.installed ## start a standalone server, send it the examples, expla
 	@$(BIN)/python -m examples.run
 
 .PHONY: check
-check: $(BIN)/.installed ## the tests that need no control plane and no browser, in under a minute
-	@$(BIN)/pytest -n 2 -m "not cluster and not versions and not chart and not image and not browser" $(PYTEST_ARGS)
+check: $(BIN)/.installed ## the unit tests: no server, control plane or browser; in under a minute
+	@$(BIN)/pytest -n 2 --dist worksteal \
+	  -m "not server and not cluster and not versions and not chart and not image and not browser" $(PYTEST_ARGS)
 
 # Only root can build the image; for others `make test` leaves its tests out, and says so last.
 ROOT := $(filter 0,$(shell id -u))

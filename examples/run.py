@@ -33,7 +33,8 @@ def main() -> int:
     parser.add_argument("--port", type=int, default=None, help="of the webhook; any free one unless given")
     parser.add_argument("--ops-port", type=int, default=None, help="of health and metrics; any free one unless given")
     options = parser.parse_args()
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    for number in (signal.SIGTERM, signal.SIGINT):  # a shell starts what runs in the background with SIGINT ignored
+        signal.signal(number, signal.default_int_handler)
     console = Console(highlight=False, width=None if sys.stdout.isatty() else _WIDTH_OF_FILES)
     port, ops_port = options.port or free_port(), options.ops_port or free_port()
     try:

@@ -21,6 +21,8 @@ from examples.run import WORKLOADS
 ROOT = Path(__file__).parents[2]
 COMMAND = [sys.executable, "-m", "examples.run"]
 
+pytestmark = pytest.mark.server
+
 
 @pytest.fixture(scope="module")
 def printed() -> str:

@@ -11,6 +11,12 @@ import pytest
 from tests.server.process import Certificates, ServerProcess, running
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.server)
+
+
 @pytest.fixture(scope="session")
 def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
     made = Certificates(tmp_path_factory.mktemp("certificates"))

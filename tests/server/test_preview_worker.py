@@ -48,8 +48,10 @@ def children(pid: int) -> list[int]:
 
 
 def gone(pid: int) -> bool:
-    stat = Path(f"/proc/{pid}/stat")
-    return not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] == "Z"
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except (FileNotFoundError, ProcessLookupError):  # it may also go between open and read
+        return True
 
 
 def resident(pid: int) -> int:

@@ -132,7 +132,7 @@ def test_a_body_that_never_comes_ends_within_the_callers_time(server: ServerProc
         answer = b"".join(iter(lambda: tls.recv(65536), b""))
     assert answer.startswith(b"HTTP/1.1 408 ")
     assert b"the body did not arrive within 0.8 s" in answer
-    assert 0.7 < time.monotonic() - began < 1.0 + 1.0
+    assert 0.7 < time.monotonic() - began < 5, "the default would be 10 s"
 
 
 def test_a_client_that_goes_away_disturbs_nobody(server: ServerProcess, client: httpx.Client) -> None:
