@@ -61,11 +61,8 @@ async def _report(
         kubeconfig, context = settings.cluster.kubeconfig, settings.cluster.context
         namespace = settings.cluster.namespace
     try:
-        connection = await connect(kubeconfig, context)
-        try:
+        async with await connect(kubeconfig, context) as connection:
             return await check_health(connection, namespace, settings, str(config))
-        finally:
-            await connection.close()
     except (ConnectError, Unreachable, ApiError) as error:
         typer.echo(f"error: {error}", err=True)
         raise typer.Exit(UNREADABLE) from error

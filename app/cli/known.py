@@ -63,11 +63,8 @@ def from_cluster(kubeconfig: Path | None, context: str | None) -> Known:
     from app.cluster.inventory import ClusterReading, read_cluster  # noqa: PLC0415
 
     async def read() -> ClusterReading:
-        connection = await connect(kubeconfig, context)
-        try:
+        async with await connect(kubeconfig, context) as connection:
             return await read_cluster(connection)
-        finally:
-            await connection.close()
 
     try:
         reading = asyncio.run(read())

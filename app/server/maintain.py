@@ -56,7 +56,5 @@ async def _api(settings: Settings) -> AsyncIterator[CertificateApi]:
         connection = await connect(settings.cluster.kubeconfig, settings.cluster.context)
     except ConnectError as error:
         raise StartError([str(error)]) from error
-    try:
+    async with connection:
         yield CertificateApi(connection, seconds=_SECONDS)
-    finally:
-        await connection.close()

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
 from collections.abc import Iterator
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -17,6 +15,7 @@ from app.preview.documents import MAX_BYTES
 from app.preview.jobs import MAX_ANSWER_BYTES
 from app.preview.service import MAX_PLACES
 from app.settings import Settings
+from docs import generate_chart
 from tests.chart.helm import CHART, Helm, HelmError
 
 JSON = Any
@@ -25,19 +24,9 @@ VALUES = yaml.safe_load((CHART / "values.yaml").read_text())
 SCHEMA = json.loads((CHART / "values.schema.json").read_text())
 
 
-@pytest.fixture(scope="module")
-def generator() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("generate_chart", DOCS / "generate_chart.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_readme_and_schema_are_the_generated_ones(generator: ModuleType) -> None:
-    assert (CHART / "README.md").read_text() == generator.readme(), "run: python docs/generate_chart.py"
-    assert (CHART / "values.schema.json").read_text() == generator.schema(), "run: python docs/generate_chart.py"
+def test_readme_and_schema_are_the_generated_ones() -> None:
+    assert (CHART / "README.md").read_text() == generate_chart.readme(), "run: python docs/generate_chart.py"
+    assert (CHART / "values.schema.json").read_text() == generate_chart.schema(), "run: python docs/generate_chart.py"
 
 
 def test_the_settings_that_the_chart_shows_are_the_defaults_of_the_server() -> None:

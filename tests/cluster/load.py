@@ -12,6 +12,7 @@ from typing import Any, Self
 
 from cryptography import x509
 
+from tests.admission.reviews import review
 from tests.cluster.self_signed import SelfSigned, bundle_texts
 from tests.cluster.testbed.api import Api
 from tests.cluster.testbed.objects import pod
@@ -19,20 +20,7 @@ from tests.cluster.testbed.objects import pod
 JSON = Any
 _BUNDLE_AGE_SECONDS = 0.2
 """How old the clients' view of the caBundle is; API servers watch it and are faster."""
-_REVIEW = {
-    "apiVersion": "admission.k8s.io/v1",
-    "kind": "AdmissionReview",
-    "request": {
-        "uid": "1",
-        "kind": {"group": "", "version": "v1", "kind": "Pod"},
-        "resource": {"group": "", "version": "v1", "resource": "pods"},
-        "namespace": "team",
-        "operation": "CREATE",
-        "dryRun": True,
-        "object": pod("p", {"nvidia.com/gpu": 1, "nvidia.com/gpumem": 1000}),
-    },
-}
-_BODY = json.dumps(_REVIEW).encode()
+_BODY = review(pod("p", {"nvidia.com/gpu": 1, "nvidia.com/gpumem": 1000}), dryRun=True)
 
 
 @dataclass

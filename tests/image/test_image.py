@@ -9,27 +9,17 @@ from pathlib import Path
 
 import httpx
 
+from tests.admission.reviews import review
 from tests.image.build import REVISION, VERSION, Builder
 from tests.image.container import Container
 
 MIB = 1 << 20
 SITE = "opt/hami-dra-webhook/lib"
-REVIEW = {
-    "apiVersion": "admission.k8s.io/v1",
-    "kind": "AdmissionReview",
-    "request": {
-        "uid": "1",
-        "kind": {"group": "", "version": "v1", "kind": "Pod"},
-        "resource": {"group": "", "version": "v1", "resource": "pods"},
-        "namespace": "team",
-        "operation": "CREATE",
-        "object": {
-            "apiVersion": "v1",
-            "kind": "Pod",
-            "metadata": {"name": "legacy"},
-            "spec": {"containers": [{"name": "main", "resources": {"limits": {"nvidia.com/gpu": "1"}}}]},
-        },
-    },
+LEGACY = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "legacy"},
+    "spec": {"containers": [{"name": "main", "resources": {"limits": {"nvidia.com/gpu": "1"}}}]},
 }
 
 
@@ -97,7 +87,9 @@ def test_it_serves_as_nobody_on_a_read_only_root(container: Container, root: Pat
     assert "ro" in options.split(",")
     trust = ssl.create_default_context()
     container.authority.configure_trust(trust)
-    answer = httpx.post(f"https://127.0.0.1:{container.port}/mutate", json=REVIEW, verify=trust, trust_env=False)
+    answer = httpx.post(
+        f"https://127.0.0.1:{container.port}/mutate", content=review(LEGACY), verify=trust, trust_env=False
+    )
     assert answer.json()["response"]["allowed"] is True
     assert answer.json()["response"]["patch"]
     assert not list((Path(f"/proc/{container.pid}/root") / "tmp").iterdir())

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -15,6 +13,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from app.cli import app, complete, program
+from docs import generate_cli
 
 DOCS = Path(__file__).parents[2] / "docs"
 BIN = Path(sys.executable).parent
@@ -40,25 +39,15 @@ def found(words: tuple[str, ...]) -> Any:
     return command
 
 
-@pytest.fixture(scope="module")
-def generator() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("generate_cli", DOCS / "generate_cli.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_the_reference_is_the_generated_one(generator: ModuleType) -> None:
-    assert (DOCS / "cli.md").read_text(encoding="utf-8") == generator.page(), "run: python docs/generate_cli.py"
+def test_the_reference_is_the_generated_one() -> None:
+    assert (DOCS / "cli.md").read_text(encoding="utf-8") == generate_cli.page(), "run: python docs/generate_cli.py"
 
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
 def test_each_command_has_its_options_and_exit_codes_in_the_reference(
-    words: tuple[str, ...], generator: ModuleType
+    words: tuple[str, ...],
 ) -> None:
-    page = generator.page()
+    page = generate_cli.page()
     section = page.partition(f"## `hami-dra-webhook {' '.join(words)}`\n")[2].partition("\n## ")[0]
     assert "| 0 | " in section
     missing = [name for one in found(words).params for name in one.opts if name.startswith("-") and name not in section]

@@ -44,4 +44,5 @@ def test_every_pin_has_hashes_and_no_place_is_named(lock: Path) -> None:
     text = lock.read_text()
     for block in re.split(r"^(?=[a-z0-9-]+==)", text, flags=re.MULTILINE)[1:]:
         assert "--hash=sha256:" in block
-    assert not re.search(r"https?:|--(extra-)?index-url|--find-links|file:|/home/|/root/|/work/", text)
+    assert not re.search(r"https?:|--(extra-)?index-url|--find-links|file:", text)
+    assert "/" not in text, "a folder of some machine"

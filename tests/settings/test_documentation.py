@@ -2,31 +2,20 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
 from app.settings.keys import Setting, all_settings
 from app.settings.sources import dotted
+from docs import generate_settings
 
 DOCS = Path(__file__).parents[2] / "docs"
 
 
-@pytest.fixture(scope="module")
-def generator() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("generate_settings", DOCS / "generate_settings.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_the_page_is_the_generated_one(generator: ModuleType) -> None:
+def test_the_page_is_the_generated_one() -> None:
     written = (DOCS / "settings.md").read_text(encoding="utf-8")
-    assert written == generator.page(), "run: python docs/generate_settings.py"
+    assert written == generate_settings.page(), "run: python docs/generate_settings.py"
 
 
 @pytest.mark.parametrize("setting", list(all_settings()), ids=lambda one: dotted(one.path))

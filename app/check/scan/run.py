@@ -46,8 +46,7 @@ async def scan(
         app.check.scan.reading.CannotReadError: the cluster cannot be read.
         app.check.scan.reading.NoSuchNamespaceError: a namespace does not exist.
     """
-    connection = await connect(settings.cluster.kubeconfig, settings.cluster.context, seconds=_SECONDS)
-    try:
+    async with await connect(settings.cluster.kubeconfig, settings.cluster.context, seconds=_SECONDS) as connection:
         version = await read_version(connection)
         own_namespace = settings.cluster.namespace
         if scope.settings is None:
@@ -59,8 +58,6 @@ async def scan(
         cluster = await read_cluster(
             connection, policy, version=version, namespaces=scope.namespaces, progress=progress
         )
-    finally:
-        await connection.close()
     own_webhook = settings.server.tls.webhook_configuration
     try:
         return examine(
