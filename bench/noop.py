@@ -1,10 +1,11 @@
 """The floor: a FastAPI route that reads the raw body and returns a fixed review, on the webhook's own server settings.
 
-``python bench/noop.py CERTIFICATE KEY PORT``
+``python bench/noop.py CERTIFICATE KEY SOCKET``, the last being the number of an inherited listening socket.
 """
 
 from __future__ import annotations
 
+import socket
 import sys
 
 import uvicorn
@@ -23,11 +24,9 @@ async def mutate(request: Request) -> Response:
 
 
 if __name__ == "__main__":
-    certificate, key, port = sys.argv[1:]
-    uvicorn.run(
+    certificate, key, listener = sys.argv[1:]
+    config = uvicorn.Config(
         app,
-        host="127.0.0.1",
-        port=int(port),
         ssl_certfile=certificate,
         ssl_keyfile=key,
         loop="uvloop",
@@ -38,3 +37,4 @@ if __name__ == "__main__":
         log_level="warning",
         timeout_keep_alive=120,
     )
+    uvicorn.Server(config).run(sockets=[socket.socket(fileno=int(listener))])

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import socket
 import statistics
 import subprocess
 import sys
@@ -16,12 +17,11 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
 from examples.certificate import write_certificate
-from examples.server import HOST, StandaloneServer, free_port
+from examples.server import HOST, StandaloneServer
 from tests.cluster.testbed.go import cache_folder, digest, environment, find_go
 
 HERE = Path(__file__).parent
@@ -63,31 +63,16 @@ def put_load(url: str, certificate: Path, body: Path, seconds: float, *, pid: in
 def noop_server(folder: Path) -> Iterator[tuple[str, Path, int]]:
     """The floor, while the block lasts; gives its URL, certificate and process id."""
     certificate, key = write_certificate(folder, HOST)
-    port = free_port()
-    process = subprocess.Popen([sys.executable, HERE / "noop.py", certificate, key, str(port)])
+    with socket.create_server((HOST, 0), backlog=2048) as listener:
+        port, shared = listener.getsockname()[1], listener.fileno()
+        process = subprocess.Popen(
+            [sys.executable, HERE / "noop.py", certificate, key, str(shared)], pass_fds=[shared]
+        )  # fmt: skip
     try:
-        for _ in range(200):
-            with socket_to(port) as open_:
-                if open_:
-                    break
-            time.sleep(0.05)
         yield f"https://{HOST}:{port}/mutate", certificate, process.pid
     finally:
         process.terminate()
         process.wait()
-
-
-@contextmanager
-def socket_to(port: int) -> Iterator[bool]:
-    """Whether something listens."""
-    connection = HTTPConnection(HOST, port, timeout=1)
-    try:
-        connection.connect()
-        yield True
-    except OSError:
-        yield False
-    finally:
-        connection.close()
 
 
 def cpu_seconds(pid: int) -> float:
@@ -111,7 +96,7 @@ def measure(seconds: float, rounds: int) -> dict[str, Any]:
         body.write_bytes(review())
         config.write_text("logging: {level: info}\n")
         began = time.perf_counter()
-        with StandaloneServer(config, folder, free_port(), free_port()) as webhook:
+        with StandaloneServer(config, folder) as webhook:
             ready = time.perf_counter() - began
             idle = memory_mib(webhook.pid)
             with noop_server(folder / "noop") as (noop_url, noop_certificate, noop_pid):

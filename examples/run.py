@@ -17,7 +17,7 @@ from rich.console import Console
 
 from examples.explain import explain, templates_of
 from examples.reviews import reviews_of
-from examples.server import ServerError, StandaloneServer, free_port
+from examples.server import ServerError, StandaloneServer
 
 HERE = Path(__file__).parent
 CONFIG = HERE / "settings.yaml"
@@ -30,15 +30,17 @@ def main() -> int:
     """Run the examples; returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m examples.run", description=__doc__.partition("\n")[0])
     parser.add_argument("--once", action="store_true", help="stop when everything is printed")
-    parser.add_argument("--port", type=int, default=None, help="of the webhook; any free one unless given")
-    parser.add_argument("--ops-port", type=int, default=None, help="of health and metrics; any free one unless given")
+    parser.add_argument("--port", type=int, default=0, help="of the webhook; any free one unless given")
+    parser.add_argument("--ops-port", type=int, default=0, help="of health and metrics; any free one unless given")
     options = parser.parse_args()
     for number in (signal.SIGTERM, signal.SIGINT):  # a shell starts what runs in the background with SIGINT ignored
         signal.signal(number, signal.default_int_handler)
     console = Console(highlight=False, width=None if sys.stdout.isatty() else _WIDTH_OF_FILES)
-    port, ops_port = options.port or free_port(), options.ops_port or free_port()
     try:
-        with tempfile.TemporaryDirectory() as folder, StandaloneServer(CONFIG, Path(folder), port, ops_port) as server:
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            StandaloneServer(CONFIG, Path(folder), options.port, options.ops_port) as server,
+        ):
             show(console, server)
             if options.once:
                 return 0

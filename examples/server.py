@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import socket
 import ssl
 import subprocess
 import sys
@@ -14,6 +13,7 @@ from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
+from urllib.parse import urlsplit
 
 from examples.certificate import write_certificate
 
@@ -28,27 +28,22 @@ class ServerError(Exception):
     """The server did not start; what it said is on stderr already."""
 
 
-def free_port() -> int:
-    """A loopback port that nobody uses."""
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
 class StandaloneServer:
     """``python -m app serve --standalone`` with a certificate of its own, while the ``with`` block lasts.
 
     Args:
-        config: settings file.
+        config: settings file; it must leave the log level at ``info``, or more.
         folder: for certificate, key and log.
-        port: of the webhook.
-        ops_port: of health and metrics.
+        port: of the webhook; 0 is any free one.
+        ops_port: of health and metrics; 0 is any free one.
+
+    Attributes:
+        url: where reviews are posted.
+        ops_url: where health, metrics and the preview page are.
     """
 
-    def __init__(self, config: Path, folder: Path, port: int, ops_port: int) -> None:
-        self.url, self.ops_url = f"https://{HOST}:{port}{_PATH}", f"http://{HOST}:{ops_port}"
-        self._port, self._ops_port = port, ops_port
+    def __init__(self, config: Path, folder: Path, port: int = 0, ops_port: int = 0) -> None:
+        self.url = self.ops_url = ""
         self.certificate, key = write_certificate(folder, HOST)
         self.log = folder / "server.log"
         self._trust = ssl.create_default_context(cafile=str(self.certificate))
@@ -63,7 +58,7 @@ class StandaloneServer:
             # A session of its own: Ctrl-C comes to us, and we end the server in order.
             self._process = subprocess.Popen(self._command, stdout=log, start_new_session=True)
         began = time.monotonic()
-        while not self._ready():
+        while not (self._serving() and self._ready()):
             if self._process.poll() is not None or time.monotonic() - began > _START_SECONDS:
                 self._stop()
                 raise ServerError(f"the server did not become ready\n{self.log.read_text()}")
@@ -81,7 +76,7 @@ class StandaloneServer:
         Raises:
             ServerError: the server took it for no review.
         """
-        connection = HTTPSConnection(HOST, self._port, context=self._trust, timeout=10)
+        connection = HTTPSConnection(urlsplit(self.url).netloc, context=self._trust, timeout=10)
         with closing(connection):
             connection.request("POST", _PATH, json.dumps(review), {"Content-Type": "application/json"})
             answer = connection.getresponse()
@@ -99,8 +94,15 @@ class StandaloneServer:
         """Wait until the server ends by itself; returns its exit code."""
         return self._process.wait()
 
+    def _serving(self) -> bool:
+        """Whether its log says where it listens."""
+        for line in self.log.read_text().splitlines(keepends=True):
+            if line.endswith("\n") and (said := json.loads(line))["event"] == "serving":
+                self.url, self.ops_url = f"{said['webhook']}{_PATH}", said["ops"]
+        return bool(self.url)
+
     def _ready(self) -> bool:
-        connection = HTTPConnection(HOST, self._ops_port, timeout=5)
+        connection = HTTPConnection(urlsplit(self.ops_url).netloc, timeout=5)
         with closing(connection):
             try:
                 connection.request("GET", "/readyz")

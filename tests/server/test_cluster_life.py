@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -15,6 +14,7 @@ import pytest
 from app.cluster.observer import StoreObserver
 from app.server.metrics import Metrics
 from tests.admission.reviews import SHARED, pod, review
+from tests.cluster.testbed.processes import free_port
 from tests.server.process import Certificates, ServerProcess, running, wait_for
 from tests.store.fake_api import FakeApi
 
@@ -77,8 +77,7 @@ async def created(server: ServerProcess) -> float:
 async def test_a_replica_waits_for_its_cluster_and_then_no_longer_needs_it(
     tmp_path: Path, certificates: Certificates, api: FakeApi
 ) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     async with serving(tmp_path, certificates, port) as server:
         status, text = await ready(server)
         assert status == 503

@@ -38,10 +38,7 @@ class Layout:
     @classmethod
     def create(cls, folder: Path) -> Layout:
         """Choose ports, and write certificates, tokens and kubeconfigs into ``folder``."""
-        ports: set[int] = set()
-        while len(ports) < 5:
-            ports.add(free_port())
-        layout = cls(folder, *sorted(ports))
+        layout = cls(folder, *(free_port() for _ in range(5)))
         authority = trustme.CA()
         server = authority.issue_cert("127.0.0.1", "localhost", "kubernetes.default.svc", "10.0.0.1")
         authority.cert_pem.write_to_path(layout.ca)

@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 _PORTS = range(20000, 30000)
-"""Below the range from which the kernel serves outgoing connections, so a stopped server finds its port free again."""
+"""Below the range from which the kernel serves outgoing connections where it has its defaults."""
+_held: dict[int, socket.socket] = {}
 _WATCHDOG = """
 import os, pathlib, shutil, signal, sys
 sys.stdin.buffer.read()
@@ -31,16 +32,25 @@ class ProcessError(Exception):
 
 
 def free_port() -> int:
-    """A loopback port on which nobody listens."""
+    """A loopback port for a server that is started later, perhaps more than once.
+
+    It belongs to these tests until they end: a socket is bound to it and does not listen. That lets the server listen
+    on it (as any server, it sets SO_REUSEADDR), and keeps it from a second caller, other programs and the kernel's own
+    choice for an outgoing connection.
+    """
     while True:
         port = secrets.choice(_PORTS)
-        with socket.socket() as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-            return port
+        if port in _held:
+            continue
+        holder = socket.socket()
+        holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            holder.bind(("127.0.0.1", port))
+        except OSError:
+            holder.close()
+            continue
+        _held[port] = holder
+        return port
 
 
 class Processes:
