@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from contextlib import ExitStack
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from functools import cache
 from typing import Final, TypeVar
 
@@ -26,8 +26,13 @@ SEND_SECONDS: Final = 60
 T = TypeVar("T")
 
 
-def preview_router(service: PreviewService) -> APIRouter:
-    """The routes of the preview."""
+def preview_router(service: PreviewService, counted: Callable[[str], None]) -> APIRouter:
+    """The routes of the preview.
+
+    Args:
+        service: makes the answers.
+        counted: is told how each preview ended: ``answered``, ``gone`` or the code word of the refusal.
+    """
     router = APIRouter()
 
     @cache
@@ -37,9 +42,9 @@ def preview_router(service: PreviewService) -> APIRouter:
     @router.post("/preview", **preview_description())
     async def preview(request: Request) -> Response:
         """What becomes of manifests, by the translation that the webhook uses. Nothing is stored or logged of them."""
-        refuse_other_sites(request)
-        asked = wanted(request.query_params.multi_items(), request.headers, service.policy)
-        with ExitStack() as stack:
+        with _counting(counted), ExitStack() as stack:
+            refuse_other_sites(request)
+            asked = wanted(request.query_params.multi_items(), request.headers, service.policy)
             stack.enter_context(service.place())
             body = await read_body(request)
             answer = await _unless_gone(request, service.answer(body, asked))
@@ -64,6 +69,19 @@ async def request_error(_request: Request, error: Exception) -> Response:
 async def client_gone(_request: Request, _error: Exception) -> Response:
     """Nobody reads this answer: an exception handler of Starlette."""
     return Response(status_code=499)
+
+
+@contextmanager
+def _counting(counted: Callable[[str], None]) -> Iterator[None]:
+    try:
+        yield
+    except RequestError as error:
+        counted(error.code)
+        raise
+    except ClientDisconnect:
+        counted("gone")
+        raise
+    counted("answered")
 
 
 async def _unless_gone(request: Request, work: Awaitable[T]) -> T:

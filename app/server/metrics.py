@@ -52,6 +52,9 @@ class Metrics:
         self._api_requests = Counter(
             f"{PREFIX}_api_requests_total", "Calls of the Kubernetes API.", ("verb", "code"), registry=registry
         )
+        self._previews = Counter(
+            f"{PREFIX}_previews_total", "Previews that were asked for.", ("result",), registry=registry
+        )
         self._not_after = Gauge(
             f"{PREFIX}_certificate_not_after_timestamp_seconds",
             "When the served certificate expires, in seconds since 1970.",
@@ -112,6 +115,10 @@ class Metrics:
     def api_call(self, verb: str, code: int) -> None:
         """One call of the Kubernetes API; code 0 = no answer."""
         self._api_requests.labels(verb, str(code)).inc()
+
+    def previewed(self, result: str) -> None:
+        """A preview was answered or refused."""
+        self._previews.labels(result).inc()
 
     def certificate_changed(self, what: Kind, reason: Reason) -> None:
         """A certificate was made or renewed, or the caBundle was written."""

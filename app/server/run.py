@@ -92,7 +92,7 @@ async def run(settings: Settings) -> int:
                 "shutdown": life.health,
             }
         )
-        routers = _routers(settings, facts, backend, stack)
+        routers = _routers(settings, facts, backend, metrics, stack)
         ops = Listener(ops_app(Checks({"tasks": tasks.health}), ready, metrics, routers), ops_socket)
         serving = (tasks.start("webhook listener", webhook.serve()), tasks.start("ops listener", ops.serve()))
         await asyncio.gather(webhook.until_started(), ops.until_started())
@@ -131,14 +131,16 @@ async def _until_end(
         work.result()  # a listener that failed while it stopped is no orderly end
 
 
-def _routers(settings: Settings, facts: FactsHolder, backend: Backend, stack: AsyncExitStack) -> list[APIRouter]:
+def _routers(
+    settings: Settings, facts: FactsHolder, backend: Backend, metrics: Metrics, stack: AsyncExitStack
+) -> list[APIRouter]:
     """What the ops listener offers to people."""
     if not settings.preview.enabled:
         return []
     namespace = None if settings.cluster.standalone else backend.namespace
     service = PreviewService(settings.preview, settings.policy, facts, namespace)
     stack.push_async_callback(service.close)
-    return [preview_router(service), page_router()]
+    return [preview_router(service, metrics.previewed), page_router()]
 
 
 def _webhook(settings: Settings, facts: FactsHolder, backend: Backend, metrics: Metrics, life: Life) -> WebhookApp:

@@ -112,6 +112,7 @@ def _metric_names() -> list[str]:
     metrics = Metrics()
     metrics.api_call("create", 201)
     metrics.failed("refused")
+    metrics.previewed("answered")
     suffix = {"counter": "_total", "info": "_info"}
     return sorted(family.name + suffix.get(family.type, "") for family in metrics.registry.collect())
 

@@ -161,6 +161,18 @@ def test_work_for_a_client_that_went_away_ends(tmp_path: Path, certificates: Cer
         assert not [line for line in server.lines() if line["level"] == "error"]
 
 
+def test_each_is_counted_by_how_it_ended(tmp_path: Path, certificates: Certificates) -> None:
+    with running(tmp_path, certificates, preview={"maxSeconds": 60, "maxMemoryMiB": 1024}) as server:
+        assert post(server, GOOD).status_code == 200
+        assert post(server, b"a: [").status_code == 200, "a document that cannot be read is an item of the report"
+        assert post(server, GOOD, "output=ymal").status_code == 400
+        with pytest.raises(httpx.ReadTimeout):
+            httpx.post(f"{server.ops}/preview?include=yaml", content=HOSTILE, timeout=0.3)
+        wait_for(lambda: server.metric('hami_dra_webhook_previews_total{result="gone"}') == 1)
+        assert server.metric('hami_dra_webhook_previews_total{result="answered"}') == 2
+        assert server.metric('hami_dra_webhook_previews_total{result="invalid-option"}') == 1
+
+
 async def test_an_idle_one_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(previews, "IDLE_SECONDS", 0.5)
     before = children(os.getpid())
