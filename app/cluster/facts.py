@@ -63,14 +63,16 @@ async def read_facts(connection: Connection, *, namespace: str = "default") -> F
         _list(connection, "DeviceClass", "DeviceClasses", problems),
     )
     problems += unsure
-    facts = facts_from_objects([*(slices or ()), *(classes or ())], server_version=version, dropped_fields=dropped)
+    objects = [*(slices or ()), *(classes or ())]
+    # In a thread: 8,000 devices take a sixth of a second, in which no review would be answered.
+    facts = await asyncio.to_thread(facts_from_objects, objects, server_version=version, dropped_fields=dropped)
     if slices is None:
         facts = replace(facts, devices=None)
     if classes is None:
         facts = replace(facts, device_classes=None)
     offers = None
     if slices is not None and classes is not None:
-        offers = await asyncio.to_thread(pack, [*slices, *classes])
+        offers = await asyncio.to_thread(pack, objects)
     return FactsReading(facts, tuple(sorted(set(problems))), offers)
 
 

@@ -1,8 +1,8 @@
 """Puts a template back that vanished while pods still name it.
 
-Their claims may not have been made yet, and a pod whose template is missing waits with nothing but an event
-(``verified-on-real-server`` f3). Somebody may have deleted it by hand; or the sweeper did, while a pod was being
-admitted by a replica that could not write the renew stamp.
+Their claims may not have been made yet, and a pod whose template is missing waits with nothing but an event (seen on
+Kubernetes 1.36). Somebody may have deleted it by hand; or the sweeper did, while a pod was being admitted by a replica
+that could not write the renew stamp.
 """
 
 from __future__ import annotations

@@ -123,16 +123,15 @@ class Sweeper:
         for namespace, items in candidates.items():
             try:
                 named = await templates_in_use(self._connection, namespace)
-            except ApiError as error:
+                for metadata in items:
+                    if metadata["name"] in named:
+                        in_use += 1
+                    elif await self._remove(metadata):
+                        removed += 1
+                    else:
+                        overtaken += 1
+            except ApiError as error:  # a policy may protect one namespace; the others are swept all the same
                 log.warning("namespace_not_swept", namespace=namespace, error=error.message)
-                continue
-            for metadata in items:
-                if metadata["name"] in named:
-                    in_use += 1
-                elif await self._remove(metadata):
-                    removed += 1
-                else:
-                    overtaken += 1
         result = Sweep(marked=marked, removed=removed, in_use=in_use, overtaken=overtaken)
         log.info("swept", marked=marked, removed=removed, in_use=in_use, overtaken=overtaken)
         return result

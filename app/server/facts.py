@@ -9,7 +9,7 @@ from typing import Protocol
 
 import structlog
 
-from app.translate import Facts
+from app.translate import Facts, forget
 from app.translate.feature_gates import GATES
 from certs.source import Health
 
@@ -67,6 +67,7 @@ class FactsHolder:
         """
         if _content(facts) != _content(self._facts):
             self._facts = facts
+            forget()
         if offers != self._offers:
             self._offers = offers
         self._problems = tuple(problems)

@@ -2,6 +2,7 @@
 
 from app.translate.decision import Claim, Decision, Note, Outcome, Role, Template
 from app.translate.facts import Device, DeviceClass, Facts, facts_from_objects
+from app.translate.memory import forget
 from app.translate.policy import Policy, PolicyError
 from app.translate.reasons import Reason
 from app.translate.recorded import recorded_templates
@@ -24,6 +25,7 @@ __all__ = [
     "Template",
     "TranslationSettings",
     "facts_from_objects",
+    "forget",
     "recorded_templates",
     "translate",
     "translate_update",

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
-from functools import lru_cache
 from typing import NamedTuple
 
 from app.translate import quantity
@@ -16,6 +15,7 @@ from app.translate.containers import Shape
 from app.translate.decision import Note
 from app.translate.facts import Facts
 from app.translate.keys import Match
+from app.translate.memory import remembered
 from app.translate.policy import Key, Policy
 from app.translate.reasons import Reason
 
@@ -79,7 +79,7 @@ class _Reading:
     denials: list[Note] = field(default_factory=list)
 
 
-@lru_cache(maxsize=4096)
+@remembered()
 def asks_of(one: Shape, facts: Facts, policy: Policy) -> Asked:
     """Reads the keys of one container, whose values are good."""
     asked = _Reading()

@@ -7,7 +7,6 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Any
 
 from app.translate import feature_gates
@@ -15,6 +14,7 @@ from app.translate.asks import MAX_DEVICES, Ask
 from app.translate.decision import Template
 from app.translate.devices import CannotServeError, Finding, Target, describe, resolve
 from app.translate.facts import Facts
+from app.translate.memory import remembered
 from app.translate.policy import Policy
 from app.translate.reasons import Reason
 from app.translate.requests import RequestBuilder, Row
@@ -54,7 +54,7 @@ def is_named_after(template: str, slug: str) -> bool:
     return tail != template and re.fullmatch(rf"[0-9a-f]{{{_HASH_LENGTH}}}", tail) is not None
 
 
-@lru_cache(maxsize=4096)
+@remembered()
 def plan_claims(
     asks: tuple[Ask, ...], selection: Selection, facts: Facts, policy: Policy
 ) -> tuple[tuple[ClaimPlan, ...], tuple[Finding, ...]]:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 from app.translate import quantity
 from app.translate.decision import Note, Role
 from app.translate.keys import Match, classify
+from app.translate.memory import remembered
 from app.translate.policy import Policy
 from app.translate.reasons import Reason
 
@@ -108,7 +108,7 @@ def shape_of(
     return _shape.__wrapped__(*arguments, tuple(limits.items()), tuple(requests.items()))
 
 
-@lru_cache(maxsize=4096)
+@remembered()
 def _shape(
     policy: Policy, group: str, index: int, role: Role, name: str, limits: Quantities, requests: Quantities
 ) -> Shape:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
 from app.translate import additions, advice, gates, marks, quantity
@@ -13,6 +12,7 @@ from app.translate.claims import ClaimPlan, is_named_after, plan_claims
 from app.translate.containers import EMPTY, Container, Shape, items, mapping, shape_of
 from app.translate.decision import Claim, Decision, Note, Outcome, Role, Template
 from app.translate.facts import Facts
+from app.translate.memory import remembered
 from app.translate.notes import short
 from app.translate.patch import Operation, Patch
 from app.translate.placement import Use, place
@@ -263,7 +263,7 @@ def _strip_container(patch: Patch, part: _Part, claims: Sequence[str]) -> None:
     patch.append((*base, "claims"), resources.get("claims"), [{"name": name} for name in claims])
 
 
-@lru_cache(maxsize=4096)
+@remembered()
 def _removals(one: Shape, keys: tuple[str, ...]) -> tuple[tuple[Operation, ...], int]:
     """The operations that remove keys from limits and requests, and how many of the two maps disappear."""
     patch, emptied = Patch(), 0

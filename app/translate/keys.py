@@ -5,8 +5,8 @@ from __future__ import annotations
 import difflib
 import re
 from dataclasses import dataclass
-from functools import lru_cache
 
+from app.translate.memory import remembered
 from app.translate.policy import Key, Policy
 
 _MIG_PROFILE = re.compile(r"([0-9]+)g\.([0-9]+)gb(\.[a-z]+(\.[a-z]+)*)?(-[a-z]+)?")
@@ -26,7 +26,7 @@ class Match:
     shared: bool = False
 
 
-@lru_cache(maxsize=4096)
+@remembered()
 def classify(policy: Policy, name: str) -> Match | None:
     """What the name asks; None when it is not a configured one (also for ``mig-`` names that are no profile)."""
     key = policy.keys.get(name)
@@ -54,7 +54,7 @@ def mig_profile(name: str) -> str | None:
     return f"{head}gb+{tail}" if separator else name
 
 
-@lru_cache(maxsize=4096)
+@remembered()
 def near_miss(policy: Policy, name: str) -> str | None:
     """The configured name that was probably meant, for names that are not configured (S9).
 

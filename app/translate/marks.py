@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
 from app.translate import quantity
 from app.translate.containers import Shape, items, mapping
 from app.translate.decision import CONVERTED_LABEL, ORIGINALS_ANNOTATION, WARNINGS_ANNOTATION, Note
+from app.translate.memory import remembered
 from app.translate.patch import Patch
 
 _ENCODE = json.JSONEncoder(separators=(",", ":"), sort_keys=True).encode
@@ -72,7 +72,7 @@ def _is_number(text: str) -> bool:
     return number is not None and number >= 0
 
 
-@lru_cache(maxsize=4096)
+@remembered()
 def record(one: Shape, keys: tuple[str, ...]) -> Keys:
     """The keys of a container as they are recorded."""
     return {key: quantity.canonical(one.limits[key]) for key in sorted(keys)}

@@ -6,20 +6,21 @@ Explicit operations, no diffing and no ``test``: unknown fields are never named,
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
 from typing import Any
+
+from app.translate.memory import remembered
 
 Path = tuple[str | int, ...]
 Operation = dict[str, Any]
 
 
-@lru_cache(maxsize=4096)
+@remembered()
 def pointer(path: Path) -> str:
     """A JSON pointer; ``~`` and ``/`` are escaped. Cached: pods differ, their paths hardly do."""
     return "".join(f"/{_escaped(str(part))}" for part in path)
 
 
-@lru_cache(maxsize=4096)
+@remembered()
 def _escaped(part: str) -> str:
     return part.replace("~", "~0").replace("/", "~1")
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from bisect import insort
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from app.translate.asks import Ask
 from app.translate.claims import ClaimPlan
 from app.translate.containers import Shape
 from app.translate.decision import Note, Role
-from app.translate.devices import smallest_card_mib
+from app.translate.devices import Target, smallest_card_mib
 from app.translate.facts import Facts
 from app.translate.policy import Policy
 from app.translate.reasons import Reason
@@ -50,20 +52,26 @@ def place(
         The uses in the order of ``planned``, and warnings about init containers.
     """
     uses = [Use(shape, plan) for shape, plans in planned for plan in plans]
-    owners = [use for use in uses if use.shape.role is Role.CONTAINER]
+    # Smallest first: the first claim that covers an ask is the smallest one that does.
+    owners = sorted((use for use in uses if use.shape.role is Role.CONTAINER), key=_size_of)
     warnings: list[Note] = []
     inits = [use for use in uses if use.shape.role is Role.INIT]
+
+    @cache
+    def smallest_card(target: Target) -> int | None:
+        """Asked for once and not for each pair of containers: it looks at every device of the cluster."""
+        return smallest_card_mib(target, selection, facts, policy)
+
     # Largest first, so that a smaller init container finds the larger one's claim.
-    for use in sorted(inits, key=lambda u: _size(u.plan), reverse=True):
-        fitting = [o for o in owners if _covers(o.plan, use.plan, selection, facts, policy)]
+    for use in sorted(inits, key=_size_of, reverse=True):
+        use.owner = next((one for one in owners if _covers(one.plan, use.plan, smallest_card)), None)
         name = use.shape.name
-        if fitting:
-            use.owner = min(fitting, key=lambda o: _size(o.plan))
+        if use.owner is not None:
             if _size(use.owner.plan) != _size(use.plan):
                 text = f"init container {name} shares the claim of {use.owner.shape.name} and gets its larger limit"
                 warnings.append(Note(Reason.INIT_LARGER_LIMIT, text, use.shape.path))
         else:
-            owners.append(use)
+            insort(owners, use, key=_size_of)
             text = f"the card of init container {name} stays reserved until the pod ends and adds up"
             warnings.append(Note(Reason.INIT_OWN_CLAIM, text, use.shape.path))
     names = set(taken)
@@ -77,25 +85,31 @@ def place(
     return uses, warnings
 
 
+def _size_of(use: Use) -> tuple[tuple[int, int, int], ...]:
+    return _size(use.plan)
+
+
 def _size(plan: ClaimPlan) -> tuple[tuple[int, int, int], ...]:
     return tuple((a.devices, a.memory_mib or (a.percentage or _NO_LIMIT), a.cores or 0) for a in plan.asks)
 
 
-def _covers(claim: ClaimPlan, wanted: ClaimPlan, selection: Selection, facts: Facts, policy: Policy) -> bool:
+def _covers(claim: ClaimPlan, wanted: ClaimPlan, smallest_card: Callable[[Target], int | None]) -> bool:
     if claim.target != wanted.target or len(claim.asks) != len(wanted.asks):
         return False
-    smallest = smallest_card_mib(claim.target, selection, facts, policy)
-    return all(_ask_covers(a, b, smallest) for a, b in zip(claim.asks, wanted.asks, strict=True))
+    return all(_ask_covers(a, b, claim.target, smallest_card) for a, b in zip(claim.asks, wanted.asks, strict=True))
 
 
-def _ask_covers(claim: Ask, wanted: Ask, smallest_card: int | None) -> bool:
+def _ask_covers(claim: Ask, wanted: Ask, target: Target, smallest_card: Callable[[Target], int | None]) -> bool:
     same = (claim.kind, claim.mig_profile, claim.percentage) == (wanted.kind, wanted.mig_profile, wanted.percentage)
     if not same or claim.devices < wanted.devices or (claim.cores or 0) < (wanted.cores or 0):
         return False
     if claim.memory_mib is not None:
         return wanted.memory_mib is not None and claim.memory_mib >= wanted.memory_mib
     # A whole card covers an amount only when the smallest card it may turn out to be holds it.
-    return wanted.memory_mib is None or smallest_card is None or smallest_card >= wanted.memory_mib
+    if wanted.memory_mib is None:
+        return True
+    smallest = smallest_card(target)
+    return smallest is None or smallest >= wanted.memory_mib
 
 
 def _free_name(use: Use, taken: set[str]) -> str:

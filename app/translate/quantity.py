@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
-from functools import lru_cache
+
+from app.translate.memory import remembered
 
 _GRAMMAR = re.compile(
     r"(?P<sign>[+-]?)(?P<number>[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:(?P<suffix>[KMGTPE]i|[numkMGTPE])|[eE](?P<exponent>[+-]?[0-9]+))?"
@@ -61,7 +62,7 @@ def integer(value: object) -> int | None:
     return _integer_text(value.strip()) if isinstance(value, str) else _whole(parse(value))
 
 
-@lru_cache(maxsize=4096)
+@remembered()
 def _integer_text(text: str) -> int | None:
     return _whole(_parse_text(text))
 
@@ -70,7 +71,7 @@ def _whole(number: Fraction) -> int | None:
     return number.numerator if number.denominator == 1 else None
 
 
-@lru_cache(maxsize=4096)
+@remembered()
 def _parse_text(text: str) -> Fraction:
     match = _GRAMMAR.fullmatch(text) if len(text) <= _MAX_TEXT else None
     if match is None:
@@ -91,7 +92,7 @@ def canonical(value: object) -> str:
     return _canonical(parse(value), binary=False)
 
 
-@lru_cache(maxsize=4096)
+@remembered()
 def _canonical_text(text: str) -> str:
     return _canonical(_parse_text(text), binary=text.endswith("i"))
 

@@ -22,15 +22,15 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
 from typing import Any
 
 from app.translate import advice, gates
-from app.translate.containers import Container, check, malformed, mapping, read_containers
+from app.translate.containers import Container, check, items, malformed, mapping, read_containers
 from app.translate.conversion import Conversion, leave_keys
 from app.translate.decision import CONVERTED_LABEL, Decision, Note, Outcome
 from app.translate.essence import essence
 from app.translate.facts import Facts
+from app.translate.memory import forget, remembered
 from app.translate.notes import short
 from app.translate.policy import Key, Policy
 from app.translate.reasons import Reason
@@ -38,6 +38,10 @@ from app.translate.selection import ANNOTATIONS
 
 _NATIVE_SINCE = (1, 36)
 """First version that turns an extended resource into a claim by default (KEP-5004)."""
+_REMEMBERED_CHARACTERS = 16 * 1024
+"""Larger essences (an env of megabytes is legal) are decided anew: 512 times 4 of these are 32 MiB."""
+_LARGE_CHARACTERS = 4096
+"""Names and quantities of one container, or the annotations that choose cards; ordinary ones have some 200."""
 _REMEMBERED_PER_SHAPE = 4
 """Workloads with equal containers and, say, different card annotations; more of them are decided anew."""
 
@@ -54,23 +58,59 @@ def translate(pod: Mapping[str, Any], facts: Facts, policy: Policy, *, avoid: fr
     Returns:
         Equal decisions for equal input. Every malformed pod gets a decision too; nothing is raised for it.
     """
+    try:
+        return _translate(pod, facts, policy, avoid)
+    except RecursionError:
+        forget()
+        return Decision(Outcome.UNTOUCHED, (Note(Reason.INVALID_REQUEST, "the pod is nested too deep to be read"),))
+
+
+def _translate(pod: Mapping[str, Any], facts: Facts, policy: Policy, avoid: frozenset[str]) -> Decision:
     spec = mapping(pod.get("spec"))
     containers = read_containers(spec, policy)
-    if not any(shape.keys for shape, _ in containers):
-        return _without_keys(pod, spec, containers, policy)
-    what_counts = essence(pod, policy)
-    remembered = _remembered(tuple(shape for shape, _ in containers), facts, policy, avoid)
-    for known, decision in remembered:
-        if known == what_counts:
-            return decision
-    decision = _decide(what_counts, facts, policy, avoid)
-    remembered.insert(0, (copy.deepcopy(what_counts), decision))
-    del remembered[_REMEMBERED_PER_SHAPE:]
+    if any(shape.keys for shape, _ in containers):
+        what_counts = essence(pod, policy)
+        decisions = _decisions(tuple(shape for shape, _ in containers), facts, policy, avoid)
+        for known, decision in decisions:
+            if known == what_counts:
+                return decision
+        decision = _decide(what_counts, facts, policy, avoid)
+        if len(repr(what_counts)) <= _REMEMBERED_CHARACTERS:
+            decisions.insert(0, (copy.deepcopy(what_counts), decision))
+            del decisions[_REMEMBERED_PER_SHAPE:]
+    else:
+        decision = _without_keys(pod, spec, containers, policy)
+    if _is_large(pod):
+        forget()
     return decision
 
 
-@lru_cache(maxsize=512)
-def _remembered(*_of: object) -> list[tuple[Mapping[str, Any], Decision]]:
+def _is_large(pod: Mapping[str, Any]) -> bool:
+    """Whether a pod brings more text than caches may keep. The API server refuses such names, but only after us."""
+    annotations = mapping(mapping(pod.get("metadata")).get("annotations"))
+    if sum(_length(annotations[name]) for name in ANNOTATIONS if name in annotations) > _LARGE_CHARACTERS:
+        return True
+    spec = mapping(pod.get("spec"))
+    containers = (mapping(raw) for group in ("initContainers", "containers") for raw in items(spec.get(group)))
+    return any(_length_of(one) > _LARGE_CHARACTERS for one in containers)
+
+
+def _length_of(container: Mapping[str, Any]) -> int:
+    """Of what is kept of it: name, resource names and quantities."""
+    resources = mapping(container.get("resources"))
+    parts = (mapping(resources.get(part)) for part in ("limits", "requests"))
+    return _length(container.get("name")) + sum(len(k) + _length(v) for part in parts for k, v in part.items())
+
+
+def _length(value: object) -> int:
+    """Characters of a text or number; anything else is out of place, and too long to keep."""
+    if isinstance(value, str):
+        return len(value)
+    return 0 if value is None or isinstance(value, int | float) else _LARGE_CHARACTERS + 1
+
+
+@remembered(512)
+def _decisions(*_of: object) -> list[tuple[Mapping[str, Any], Decision]]:
     """Decisions about pods of equal container shapes, latest first; filled by :func:`translate`."""
     return []
 

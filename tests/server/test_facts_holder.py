@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import math
+import weakref
 from dataclasses import dataclass, field
 
 import pytest
 
 from app.server import facts as module
 from app.server.facts import FactsHolder, follow, read_until_complete
-from app.translate import DeviceClass, Facts
+from app.translate import DeviceClass, Facts, translate
 from certs.source import Health
+from tests.translate.pods import DEFAULTS, GPU, MEM, asking
 
 KNOWN = Facts(server_version=(1, 36), device_classes={"a": DeviceClass("a")}, devices=())
 NOTHING = Facts()
@@ -167,3 +170,13 @@ async def test_a_later_look_that_finds_less_changes_nothing(
     assert holder.current() is KNOWN
     assert holder.health().ok
     following.cancel()
+
+
+def test_facts_of_the_past_are_not_kept_alive() -> None:
+    holder, past = FactsHolder(), []
+    for minor in range(30, 35):
+        holder.update(Facts(server_version=(1, minor)))
+        past.append(weakref.ref(holder.current()))
+        assert translate(asking({GPU: 1, MEM: minor}), holder.current(), DEFAULTS).outcome == "converted"
+    gc.collect()
+    assert [one() is not None for one in past] == [False] * 4 + [True]

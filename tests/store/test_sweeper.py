@@ -231,3 +231,16 @@ async def test_the_sweeper_survives_failures(api: FakeApi, store: ApiTemplateSto
 
 def _holder(api: FakeApi) -> str:
     return str(api.objects["leases", "system", "hami-dra-webhook-sweeper"]["spec"]["holderIdentity"])
+
+
+async def test_a_namespace_whose_templates_may_not_be_deleted_holds_up_no_other(
+    api: FakeApi, store: ApiTemplateStore, sweeper: Sweeper, clock: Clock
+) -> None:
+    for namespace in ("frozen", "later", "last"):
+        await store.ensure(namespace, template())
+    clock.pass_(days=3)
+
+    for round_ in (Sweep(marked=3, removed=2), Sweep(marked=1)):
+        api.fail("delete", 403, "the namespace is frozen", "Forbidden")
+        assert await sweeper.sweep() == round_
+    assert len(api.templates("frozen")) == 1

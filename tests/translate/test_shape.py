@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.translate import Facts, Policy, recorded_templates, translate_update
+from app.translate import Facts, Policy, placement, recorded_templates, translate_update
 from tests.translate.pods import (
     CORES,
     DEFAULTS,
@@ -707,3 +707,18 @@ def test_S70_kueue_labels_are_warned_about() -> None:
 def test_S70_misspelt_opt_outs_convert_with_a_warning(labels: dict[str, str], annotations: dict[str, str]) -> None:
     decision = decide(asking({GPU: 1}, annotations, labels=labels))
     assert (decision.outcome, warned(decision)) == ("converted", {"misspelt-opt-out"})
+
+
+def test_S65_many_init_containers_look_at_the_cards_of_the_cluster_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[object] = []
+
+    def counted(*args: Any) -> int:
+        asked.append(args)
+        return 81920
+
+    monkeypatch.setattr(placement, "smallest_card_mib", counted)
+    inits = [container(f"i{n}", {GPU: 1, MEM: 7000 + n}) for n in range(30)]
+    apps = [container(f"c{n}", {GPU: 1}) for n in range(30)]
+    converted = stored(pod(*apps, initContainers=inits))
+    assert len(asked) == 1
+    assert set(map(tuple, list(claims(converted).values())[:30])) == {("gpu-1x-whole-100c",)}
