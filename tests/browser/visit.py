@@ -13,6 +13,8 @@ ROOT = Path(__file__).parents[2]
 WORKLOADS = sorted((ROOT / "examples" / "workloads").glob("*.yaml"))
 ALL = "---\n".join(path.read_text() for path in WORKLOADS)
 
+expect.set_options(timeout=20_000)  # what takes a moment, also while the machine starts a worker
+
 _WATCH = "addEventListener('securitypolicyviolation', (event) => console.error('CSP', event.violatedDirective));"
 
 

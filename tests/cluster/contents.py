@@ -13,7 +13,7 @@ from tests.cluster.testbed.webhook import Webhook
 JSON = Any
 Pods = list[JSON]
 TEMPLATE = "ResourceClaimTemplate"
-NOISY_MACHINE_SECONDS = 30
+NOISY_MACHINE_SECONDS = 60
 """What a wait for something that takes a second may take on a busy machine."""
 
 

@@ -63,6 +63,7 @@ def page(cases: Sequence[Case], webhook: Webhook, browser: Browser) -> Mapping[s
     visit = Visit(browser, f"{webhook.ops_url}/")
     visit.paste(_BETWEEN.join(case.file.read_text() for case in cases))
     expect(visit.page.locator("#status")).to_have_text(re.compile(r"\d+ workloads?: "), timeout=30_000)
+    expect(visit.page.locator('#rows[aria-busy="true"]')).to_have_count(0)  # many are made a part after the other
     count = visit.rows.count()
     rows = [visit.rows.nth(number) for number in range(count)] or [None]  # a single workload is shown without a list
     items = [_shown(visit, row) for row in rows]

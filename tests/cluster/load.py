@@ -94,9 +94,8 @@ class Load:
 
     def _follow(self) -> None:
         while not self._end.is_set():
-            context = self._trusting()
+            self._context = self._trusting()
             self._end.wait(_BUNDLE_AGE_SECONDS)
-            self._context = context
 
     def _open(self, tally: _Tally) -> None:
         while not self._end.is_set():

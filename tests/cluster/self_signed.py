@@ -21,17 +21,26 @@ from tests.cluster.testbed.webhook import SERVE, Webhook
 
 JSON = Any
 SECRET = "hami-dra-webhook-ca"  # noqa: S105 - a name
-_SETTINGS = {"tls": {"extraNames": ["127.0.0.1"], "checkSeconds": 1}}
-"""The API server of the test bed calls by address, and tests do not wait for minutes."""
 
 
 class SelfSigned(Webhook):
-    """One replica without certificate files; its configuration comes without a caBundle."""
+    """One replica without certificate files; its configuration comes without a caBundle.
+
+    The API server of the test bed calls by address, and tests do not wait for minutes: ``check_seconds`` is how long
+    clients have to learn of a new CA.
+    """
 
     def __init__(
-        self, control_plane: ControlPlane, namespace: str, name: str, *, program: Sequence[str] = SERVE
+        self,
+        control_plane: ControlPlane,
+        namespace: str,
+        name: str,
+        *,
+        program: Sequence[str] = SERVE,
+        check_seconds: float = 1,
     ) -> None:
-        settings = {"server": _SETTINGS, "cluster": {"namespace": namespace}}
+        tls = {"extraNames": ["127.0.0.1"], "checkSeconds": check_seconds}
+        settings = {"server": {"tls": tls}, "cluster": {"namespace": namespace}}
         super().__init__(control_plane, settings, name=name, program=program)
         self._command = [part for part in self._command if not part.startswith("--tls-")]
 

@@ -26,6 +26,7 @@ from tests.cluster.testbed.hardware import (
 )
 from tests.cluster.testbed.namespace import Namespace
 from tests.cluster.testbed.objects import claim_template, claiming, pod, workload
+from tests.cluster.testbed.processes import gone
 from tests.cluster.testbed.wait import wait_for
 
 HAMI = "hami-core-gpu.project-hami.io"
@@ -166,7 +167,7 @@ os.kill(os.getpid(), 9)
     assert run.returncode == -9
     *pids, folder = (tmp_path / "seen").read_text().split()
     wait_for(
-        lambda: not any(Path(f"/proc/{pid}").exists() for pid in pids) and not Path(folder).exists(),
+        lambda: all(gone(int(pid)) for pid in pids) and not Path(folder).exists(),
         "the end of all that was started",
     )
 

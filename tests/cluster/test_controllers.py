@@ -44,9 +44,9 @@ def replication_controller(limits: Mapping[str, str | int]) -> JSON:
 
 
 def cron_job(limits: Mapping[str, str | int]) -> JSON:
-    """A Job for each minute; ``run_at_once`` spares a test the wait for the next one."""
+    """A Job for each day; ``run_at_once`` spares a test the wait for the next one."""
     job = workload("Job", "cronjob", limits)
-    spec = {"schedule": "* * * * *", "concurrencyPolicy": "Forbid", "jobTemplate": {"spec": job["spec"]}}
+    spec = {"schedule": "0 0 * * *", "concurrencyPolicy": "Forbid", "jobTemplate": {"spec": job["spec"]}}
     return {"apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": "cronjob"}, "spec": spec}
 
 
@@ -58,8 +58,8 @@ REPLICAS = {"DaemonSet": 2}
 
 
 def run_at_once(namespace: Namespace) -> None:
-    """Let the CronJob believe that it has missed a minute."""
-    before = (datetime.now(UTC) - timedelta(seconds=90)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    """Let the CronJob believe that it has missed a day."""
+    before = (datetime.now(UTC) - timedelta(hours=36)).strftime("%Y-%m-%dT%H:%M:%SZ")
     namespace.api.patch(
         "CronJob", "cronjob", {"status": {"lastScheduleTime": before}}, namespace.name, subresource="status"
     )
@@ -160,6 +160,8 @@ def test_a_workload_shows_no_drift(namespace: Namespace, kind: str, options: tup
     namespace.kubectl.apply(made, options=options)
     if kind != "CronJob":
         pods_of(namespace, kind.lower(), REPLICAS.get(kind, 1))
+        # Pods that become ready change the status, and a server-side diff shows what changes while it runs.
+        namespace.kubectl("rollout", "status", f"{kind.lower()}/{kind.lower()}", "--timeout=50s", check=True)
     generation = namespace.get(kind, kind.lower())["metadata"]["generation"]
     drift = namespace.kubectl("diff", *options, "-f", "-", stdin=yaml.safe_dump(made))
     assert (drift.code, drift.stdout) == (0, ""), drift.stderr

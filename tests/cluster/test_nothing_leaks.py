@@ -103,8 +103,9 @@ def test_two_hundred_pods_that_come_and_go_leave_no_claim_and_one_template_for_e
     until_claims(namespace, 0)
     assert template_names(namespace) == shapes
     assert written(webhook) - wrote == len(shapes)
-    # No pod but the first of each shape cost a call.
-    assert webhook.metric("hami_dra_webhook_api_requests_total", verb="create") - called == len(shapes)
+    # No pod but the first of each shape cost a call; every two minutes the facts are read anew, with three dry runs.
+    calls = webhook.metric("hami_dra_webhook_api_requests_total", verb="create") - called
+    assert calls in {len(shapes) + 3 * looks for looks in range(4)}
 
 
 def test_the_sweeper_removes_old_unused_templates_and_nothing_else(sweeping: Webhook, namespace: Namespace) -> None:

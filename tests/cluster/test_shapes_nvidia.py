@@ -101,7 +101,7 @@ def test_S53_without_numa_bind_cards_come_from_both_numa_nodes(
     use_machines: Callable[..., None], namespace: Namespace
 ) -> None:
     use_machines(H100_NODE, NVIDIA_CLASSES)
-    namespace.kubectl.apply(pod("first", gpu(1)), pod("four", gpu(4), annotations={"nvidia.com/numa-bind": "yes"}))
+    namespace.fill(pod("first", gpu(1)), pod("four", gpu(4), annotations={"nvidia.com/numa-bind": "yes"}))
     assert {one.device for one in namespace.allocation("four").devices} == {f"gpu-{i}" for i in range(1, 5)}
 
 

@@ -54,7 +54,7 @@ def test_S38_a_percentage_is_that_of_the_card_on_each_machine(namespace: Namespa
 def test_S38_two_halves_fill_every_card_and_a_third_waits(namespace: Namespace) -> None:
     small = {"kubernetes.io/hostname": T4_NODE}
     halves = [pod(f"half-{number}", gpu(1, percent=50), nodeSelector=small) for number in range(4)]
-    namespace.kubectl.apply(*halves)
+    namespace.fill(*halves)
     cards = [namespace.allocation(half["metadata"]["name"], timeout=30).cards for half in halves]
     assert len(cards) == 4
     assert len(set(cards)) == 2

@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from tests.admission.reviews import SHARED, UID, admitted, envelope, legacy_keys, pod, review
-from tests.server.process import ServerProcess
+from tests.server.process import ServerProcess, wait_for
 
 LIMIT = 7 * 1024 * 1024
 PATH = "/mutate?timeout=10s"
@@ -139,7 +139,7 @@ def test_a_client_that_goes_away_disturbs_nobody(server: ServerProcess, client: 
     with _connect(server, server.certificates.client_context()) as tls:
         tls.sendall(b"POST /mutate HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{")
     assert post(client, review(pod(SHARED))).status_code == 200
-    assert server.metric("hami_dra_webhook_reviews_in_flight") == 0
+    wait_for(lambda: server.metric("hami_dra_webhook_reviews_in_flight") == 0)
 
 
 def _odd_pods() -> dict[str, Any]:

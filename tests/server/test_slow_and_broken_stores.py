@@ -77,13 +77,20 @@ async def test_a_store_that_hangs_is_not_waited_for_longer_than_the_caller_does(
 
 
 async def test_a_review_that_waits_holds_up_no_other() -> None:
-    async with listening(Store(hang), Metrics()) as client:
-        waiting = asyncio.create_task(client.post("/mutate?timeout=1s", content=review(pod(SHARED))))
-        await asyncio.sleep(0.05)
+    asked, released = asyncio.Event(), asyncio.Event()
+
+    async def until_released() -> None:
+        asked.set()
+        await released.wait()
+
+    async with listening(Store(until_released), Metrics()) as client:
+        waiting = asyncio.create_task(client.post("/mutate", content=review(pod(SHARED)), timeout=30))
+        await asyncio.wait_for(asked.wait(), 30)
         answer = await client.post("/mutate", content=review(pod({"cpu": "1"})))
         assert answer.json()["response"]["allowed"]
         assert not waiting.done()
-        await waiting
+        released.set()
+        assert (await waiting).json()["response"]["allowed"]
 
 
 async def test_a_failure_is_answered_counted_and_logged_with_its_place() -> None:

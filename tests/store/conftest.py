@@ -64,7 +64,7 @@ async def start(connection: Connection, clock: Clock, tally: Tally) -> AsyncIter
         stores.append(store)
         await store.start()
         if wait:
-            async with asyncio.timeout(2):
+            async with asyncio.timeout(20):
                 await store.wait_synced()
         return store
 

@@ -81,8 +81,8 @@ def pod(name: str, template_name: str, *, namespace: str = "team", phase: str = 
 
 
 async def eventually(condition: Callable[[], Any]) -> None:
-    """Wait until a condition holds; two seconds at most."""
-    async with asyncio.timeout(2):
+    """Wait until a condition holds; it takes milliseconds, and on a busy machine longer."""
+    async with asyncio.timeout(20):
         while not condition():  # noqa: ASYNC110  a condition of any kind has no event to wait for
             await asyncio.sleep(0.005)
 

@@ -68,7 +68,8 @@ async def test_a_broken_kubeconfig_is_named(tmp_path: Path, text: str) -> None:
         await connect(file, "prod")
 
 
-async def test_a_pod_without_a_service_account_is_told() -> None:
+async def test_a_pod_without_a_service_account_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(incluster_config, "SERVICE_TOKEN_FILENAME", str(tmp_path / "absent"))  # tests may run in a pod
     with pytest.raises(ConnectError, match=r"service account cannot be used: ."):
         await connect(environ={"KUBERNETES_SERVICE_HOST": "10.0.0.1"})
 

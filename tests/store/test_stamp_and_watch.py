@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from app.cluster import api as api_module
+from app.cluster import restore
 from app.cluster.store import StoreUnavailable, TemplateNameTaken
 from app.cluster.templates import ApiTemplateStore
 from app.translate import Template
@@ -43,7 +44,8 @@ async def test_a_stamp_of_another_replica_counts(api: FakeApi, start: Start, clo
     await eventually(lambda: second.known)
     clock.pass_(minutes=20)
     await first.ensure("team", template())
-    await asyncio.sleep(0.05)
+    api.put("resourceclaimtemplates", template("later").body("team", marked=True))
+    await eventually(lambda: second.known == 2)  # and so it has seen the stamp, which came before
     await second.ensure("team", template())
     assert api.count(PATCH) == 1
 
@@ -298,7 +300,10 @@ async def test_an_unmarked_template_is_never_put_back(api: FakeApi, store: ApiTe
     assert api.count("list pods") == 0
 
 
-async def test_templates_that_vanish_together_are_looked_up_together(api: FakeApi, store: ApiTemplateStore) -> None:
+async def test_templates_that_vanish_together_are_looked_up_together(
+    api: FakeApi, store: ApiTemplateStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(restore, "_LOOKS_SECONDS", (1, 5))  # time for all ten events to arrive
     names = [f"t{i}" for i in range(10)]
     for name in names:
         await store.ensure("team", Template(name, claim_spec(), ""))

@@ -244,19 +244,20 @@ async def test_a_name_that_cannot_be_read_is_reported_with_the_reason(api: FakeA
 
 async def test_a_slow_api_server_is_given_up_within_the_budget(api: FakeApi, start: Start) -> None:
     store = await start(request_timeout=timedelta(seconds=0.1))
-    api.delay = 1
+    api.delay = 30
     began = asyncio.get_running_loop().time()
     with pytest.raises(StoreUnavailable, match=r"did not answer within 0\.1 s"):
         await store.ensure("team", template())
-    assert asyncio.get_running_loop().time() - began < 0.9
+    assert asyncio.get_running_loop().time() - began < 10, "the rest is for a busy machine"
 
 
 async def test_a_template_whose_answer_came_too_late_serves_the_next_pod(api: FakeApi, start: Start) -> None:
-    store = await start(request_timeout=timedelta(seconds=0.1))
+    store = await start(request_timeout=timedelta(seconds=0.5))
     await eventually(lambda: api.watching)
-    api.answer_delay = 0.5
+    api.answer_delay = 30
     with pytest.raises(StoreUnavailable):
         await store.ensure("team", template())
+    await eventually(lambda: store.known)
     await store.ensure("team", template())
     assert api.count(CREATE) == 1
 
@@ -273,10 +274,10 @@ async def test_an_absent_api_server_refuses_unknown_templates_only(
 
 
 async def test_an_outage_slows_down_one_pod_not_all(api: FakeApi, start: Start, clock: Clock) -> None:
-    store = await start(request_timeout=timedelta(seconds=0.1))
+    store = await start(request_timeout=timedelta(seconds=0.5))
     await store.ensure("team", template())
     clock.pass_(minutes=50)
-    api.delay = 1
+    api.delay = 30
     for _ in range(5):
         await store.ensure("team", template())
     assert api.count(PATCH) == 1

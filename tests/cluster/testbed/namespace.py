@@ -45,7 +45,7 @@ class Namespace:
             self.api.delete_all("Pod", self.name, gracePeriodSeconds=0)
             return not self.api.list("Pod", self.name) and not self.api.list("ResourceClaim", self.name)
 
-        wait_for(empty, f"pods and claims of {self.name} to go", timeout=30, describe=self.describe)
+        wait_for(empty, f"pods and claims of {self.name} to go", timeout=60, describe=self.describe)
 
     def create(self, obj: JSON, *, dry_run: bool = False) -> JSON:
         """Create an object here; returns it as stored.
@@ -68,7 +68,7 @@ class Namespace:
         chosen = self.list("Pod", labelSelector=",".join(f"{key}={value}" for key, value in labels.items()))
         return [pod for pod in chosen if "deletionTimestamp" not in pod["metadata"]]
 
-    def scheduled(self, pod: str, *, timeout: float = 20) -> JSON:
+    def scheduled(self, pod: str, *, timeout: float = 60) -> JSON:
         """Wait until the scheduler gave the pod a node; returns the pod."""
 
         def bound() -> JSON:
@@ -77,7 +77,7 @@ class Namespace:
 
         return wait_for(bound, f"pod {pod} to be scheduled", timeout=timeout, describe=lambda: self.describe(pod))
 
-    def unschedulable(self, pod: str, *, timeout: float = 20) -> str:
+    def unschedulable(self, pod: str, *, timeout: float = 60) -> str:
         """Wait until the scheduler found no place for the pod; returns what it said."""
 
         def message() -> str | None:
@@ -95,9 +95,9 @@ class Namespace:
         """
         for one in pods:
             self.kubectl.apply(one)
-            self.scheduled(one["metadata"]["name"], timeout=30)
+            self.scheduled(one["metadata"]["name"])
 
-    def allocation(self, pod: str, *, timeout: float = 20) -> Allocation:
+    def allocation(self, pod: str, *, timeout: float = 60) -> Allocation:
         """Wait until the pod is scheduled; returns its devices."""
         return allocation(self.api, self.scheduled(pod, timeout=timeout))
 

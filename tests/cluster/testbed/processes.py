@@ -137,6 +137,14 @@ class Processes:
         return self.folder / f"{name}.log"
 
 
+def gone(pid: int) -> bool:
+    """Whether a process has ended; who has to collect it may never do so, as the first process of many containers."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except (FileNotFoundError, ProcessLookupError):  # it may also go between open and read
+        return True
+
+
 def python_environment() -> dict[str, str]:
     """Variables for a Python program under test: this environment, output unbuffered."""
     return {**os.environ, "PYTHONUNBUFFERED": "1"}

@@ -150,15 +150,18 @@ class Registration:
         before, self._current = self._current, None
         if before is not None:
             self._api.delete("MutatingWebhookConfiguration", NAME)
-            wait_for(lambda: not self._called(before.settings), "the API server to forget the webhook")
+            wait_for(lambda: self._called(before.settings) is False, "the API server to forget the webhook")
         if webhook is not None:
             self._api.create(webhook.configuration())
             self._current = webhook
             wait_for(lambda: self._called(webhook.settings), "the API server to call the webhook")
         return before
 
-    def _called(self, settings: Mapping[str, JSON]) -> bool:
-        """Whether a pod reaches the webhook, seen by what it does under any settings: rewrite the scheduler (S4)."""
+    def _called(self, settings: Mapping[str, JSON]) -> bool | None:
+        """Whether a pod reaches the webhook, seen by what it does under any settings: rewrite the scheduler (S4).
+
+        None: the pod is refused by somebody else, as by an API server that still calls a webhook that was killed.
+        """
         names = ResourceNames.model_validate(settings.get("resourceNames", {}))
         opt_in = OptIn.model_validate(settings.get("optIn", {}))
         legacy = Schedulers.model_validate(settings.get("schedulers", {})).legacy
@@ -174,5 +177,5 @@ class Registration:
         except ApiError as error:
             if "webhook" not in error.message:
                 raise
-            return "denied the request" in error.message
+            return True if "denied the request" in error.message else None
         return bool(answer["spec"]["schedulerName"] != legacy)

@@ -9,13 +9,13 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def wait_for(check: Callable[[], T | None], what: str, *, timeout: float = 20, describe: Callable[[], str] = str) -> T:
+def wait_for(check: Callable[[], T | None], what: str, *, timeout: float = 60, describe: Callable[[], str] = str) -> T:
     """Call ``check`` until it returns something true, which is returned.
 
     Args:
         check: must be cheap; it is called up to 20 times a second.
-        what: continues the sentence "waited 20 s for …".
-        timeout: seconds.
+        what: continues the sentence "waited 60 s for …".
+        timeout: seconds; much longer than it takes, for a busy machine.
         describe: called on failure; what there is to see instead.
 
     Raises:

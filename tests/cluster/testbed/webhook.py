@@ -147,6 +147,6 @@ class Webhook:
         return httpx.get(f"{self.ops_url}/metrics", trust_env=False).raise_for_status().text
 
     def logs(self) -> list[dict[str, JSON]]:
-        """Its log lines, parsed."""
-        lines = self._processes.log(self.name).splitlines()
+        """Its log lines, parsed; without one that is being written."""
+        lines = self._processes.log(self.name).rpartition("\n")[0].splitlines()
         return [json.loads(line) for line in lines if line.startswith("{")]
