@@ -64,7 +64,7 @@ class AuthorityKeeper:
         """
         for _ in range(_ATTEMPTS):
             stored = await self._store.read()
-            wanted, reason = self._wanted(stored, trusted)
+            wanted, reason = self._wanted(stored, trusted, clock_is_right=not clock_problem)
             if reason is None:
                 self._known = wanted
                 return wanted
@@ -76,17 +76,20 @@ class AuthorityKeeper:
                 return self._written(wanted, reason)
         raise NotDone(f"{self._store.title} is changed by others all the time; trying again later")
 
-    async def rotate(self, *, drop_old: bool = False) -> Trust:
+    async def rotate(self, *, drop_old: bool = False, clock_problem: str = "") -> Trust:
         """Replace the CA now.
 
         Args:
             drop_old: no longer trust the old one, whose key has leaked; until every replica has noticed, API servers
                 cannot call all of them.
+            clock_problem: why no CA may be made here now; empty when one may.
 
         Raises:
-            NotDone: the Secret belongs to somebody else, who may be writing it now, or holds no CA.
+            NotDone: the Secret belongs to somebody else, or holds no CA; or our clock is off.
             ApiProblem: the API server refuses or does not answer.
         """
+        if clock_problem:
+            raise NotDone(f"{self._store.title}: gets no new CA from here, since {clock_problem}; set the clock first")
         stored = await self._store.read()
         if stored is None or stored.trust is None:
             raise NotDone(f"{self._store.why_unusable(stored)}; a running webhook makes a CA by itself")
@@ -95,8 +98,13 @@ class AuthorityKeeper:
             raise NotDone(f"{self._store.title} was changed by somebody else just now; look at it again")
         return self._written(new, Reason.REQUESTED)
 
-    def _wanted(self, stored: Stored | None, trusted: Collection[x509.Certificate]) -> tuple[Trust, Reason | None]:
-        """What the Secret should hold, and why that is not what it holds."""
+    def _wanted(
+        self, stored: Stored | None, trusted: Collection[x509.Certificate], *, clock_is_right: bool
+    ) -> tuple[Trust, Reason | None]:
+        """What the Secret should hold, and why that is not what it holds.
+
+        A clock that is far off ends no overlap: the leaves of others may still need the old CAs.
+        """
         now = self._clock()
         trust = None if stored is None else stored.trust
         if trust is None:
@@ -110,7 +118,7 @@ class AuthorityKeeper:
             return Trust(self._issuer.authority()), Reason.EXPIRED
         if now >= trust.signer.renew_at:
             return self._successor(trust), Reason.DUE
-        if trust.old_until is not None and now >= trust.old_until:
+        if clock_is_right and trust.old_until is not None and now >= trust.old_until:
             return Trust(trust.signer), Reason.OVERLAP_ENDED
         return trust, None
 

@@ -12,6 +12,7 @@ from app.server.certificates import issuer
 from app.server.errors import StartError
 from app.settings import Settings
 from certs.bundle import WebhookConfiguration
+from certs.clock import ServerClock
 from certs.keeper import AuthorityKeeper
 from certs.status import Status, read_status
 from certs.store import SecretStore
@@ -38,12 +39,15 @@ async def rotate_certificates(settings: Settings, *, drop_old: bool) -> Trust:
 
     Raises:
         StartError: no cluster is configured, or its configuration cannot be used.
-        certs.api.NotDone: the CA cannot be replaced.
+        certs.api.NotDone: the CA cannot be replaced, or not by a machine whose clock is this far off.
         certs.api.ApiProblem: the API server refuses or does not answer.
     """
     async with _api(settings) as api:
         making = issuer(settings.server.tls, own_namespace(settings.cluster))
-        return await AuthorityKeeper(_store(settings, api), making).rotate(drop_old=drop_old)
+        clock = ServerClock(api)
+        await clock.compare()
+        keeper = AuthorityKeeper(_store(settings, api), making)
+        return await keeper.rotate(drop_old=drop_old, clock_problem=clock.problem)
 
 
 def _store(settings: Settings, api: CertificateApi) -> SecretStore:

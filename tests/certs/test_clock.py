@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import timedelta
 
 import pytest
 from structlog.testing import capture_logs
 
-from certs.api import ApiProblem
+from app.server import maintain
+from app.settings import Settings
+from certs.api import ApiProblem, NotDone
+from certs.source import wall_clock
 from tests.certs.kit import DAY, NOW, Clock, MemoryApi, Replica
 
 HOUR = timedelta(hours=1)
@@ -69,3 +74,34 @@ async def test_an_api_server_that_does_not_tell_its_time_is_believed_to_agree(ap
     api.problem = lambda _verb, path: ApiProblem(403, "no") if path.endswith("selfsubjectreviews") else None
     replica = await Replica(api, Clock(NOW + 2 * HOUR)).start()
     assert replica.source.healthy().text == "valid until 2026-06-08 02:00:00 UTC"
+
+
+async def test_a_clock_that_is_a_month_ahead_ends_no_overlap(api: MemoryApi, clock: Clock) -> None:
+    right = await Replica(api, clock).start()
+    wrong = await Replica(api, Clock(NOW + 30 * DAY)).start()
+    await right.keeper.rotate()
+    for _ in range(2):
+        await wrong.check()
+        await right.check()
+        assert len(api.trusted) == 2
+        assert right.handshake(api.bundle) == ""
+
+
+@pytest.mark.parametrize("days", [30, -30])
+async def test_the_command_rotates_nothing_by_a_clock_that_is_a_month_off(
+    monkeypatch: pytest.MonkeyPatch, days: int
+) -> None:
+    clock = Clock(wall_clock() - days * DAY)  # the command has the one of this machine
+    api = MemoryApi(clock)
+    await Replica(api, clock).start()
+    trust = api.trust
+
+    @asynccontextmanager
+    async def connected(_: Settings) -> AsyncIterator[MemoryApi]:
+        yield api
+
+    monkeypatch.setattr(maintain, "_api", connected)
+    settings = Settings.model_validate({"cluster": {"namespace": "gpu"}, "server": {"tls": {"secretName": "ca"}}})
+    with pytest.raises(NotDone, match="Secret gpu/ca: gets no new CA from here, since this machine's clock"):
+        await maintain.rotate_certificates(settings, drop_old=False)
+    assert api.trust == trust
