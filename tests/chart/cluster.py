@@ -16,6 +16,8 @@ JSON = Any
 
 TESTED = "hami-dra-webhook-test"
 """Namespace of ``helm test``."""
+OPT_IN = "hami.io/dra-webhook"
+"""Label that opts a namespace in."""
 
 
 def apply(control_plane: ControlPlane, objects: Iterable[JSON], *options: str) -> list[Result]:

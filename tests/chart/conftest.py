@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from tests.chart.account import run_hook
-from tests.chart.cluster import TESTED, apply, remove
+from tests.chart.cluster import OPT_IN, TESTED, apply, remove
 from tests.chart.crds import definitions
 from tests.chart.helm import FULL_NAME, NAMESPACE, Helm, hook_of
 from tests.cluster.testbed import build
@@ -61,10 +61,17 @@ def control_plane() -> Iterator[ControlPlane]:
 
 
 @pytest.fixture(scope="session")
-def api(control_plane: ControlPlane) -> Api:
-    """The API server, with the namespaces that the tests use."""
-    names = (NAMESPACE, "elsewhere", TESTED)
-    control_plane.kubectl.apply(*({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": n}} for n in names))
+def api(helm: Helm, control_plane: ControlPlane) -> Api:
+    """The API server, with the namespaces that the tests use; that of ``helm test`` is marked as the one it makes."""
+    marks = helm.template().one("Namespace", TESTED)["metadata"]["labels"]
+    del marks[OPT_IN]
+    labels = {NAMESPACE: {}, "elsewhere": {}, TESTED: marks}
+    control_plane.kubectl.apply(
+        *(
+            {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": given}}
+            for name, given in labels.items()
+        )
+    )
     return control_plane.api
 
 
@@ -102,9 +109,9 @@ def hardware(api: Api) -> None:
 @pytest.fixture
 def opted_in(api: Api) -> Iterator[None]:
     """The namespace ``TESTED`` is opted in, and empty afterwards."""
-    api.patch("Namespace", TESTED, {"metadata": {"labels": {"hami.io/dra-webhook": "enabled"}}})
+    api.patch("Namespace", TESTED, {"metadata": {"labels": {OPT_IN: "enabled"}}})
     yield
-    api.patch("Namespace", TESTED, {"metadata": {"labels": {"hami.io/dra-webhook": None}}})
+    api.patch("Namespace", TESTED, {"metadata": {"labels": {OPT_IN: None}}})
     api.delete_all("Pod", TESTED, gracePeriodSeconds=0)
     api.delete_all("ResourceClaimTemplate", TESTED)
 
@@ -122,5 +129,4 @@ def helm_test(
     yield lambda: run_hook(control_plane, spec, NAMESPACE, tmp_path / "account")
     api.delete_all("Pod", TESTED, gracePeriodSeconds=0)
     remove(api, made)
-    for namespace in (obj["metadata"] for obj in made if obj["kind"] == "Namespace"):  # helm deletes it
-        api.patch("Namespace", namespace["name"], {"metadata": {"labels": dict.fromkeys(namespace["labels"])}})
+    api.patch("Namespace", TESTED, {"metadata": {"labels": {OPT_IN: None}}})  # helm deletes it

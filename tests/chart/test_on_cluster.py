@@ -55,7 +55,6 @@ def left_over(api: Api) -> set[tuple[str, str]]:
         "MutatingWebhookConfiguration",
         "Job",
         "Pod",
-        "Namespace",
     )
     selector = f"app.kubernetes.io/instance={RELEASE}"
     return {(kind, obj["metadata"]["name"]) for kind in kinds for obj in api.list(kind, labelSelector=selector)}
@@ -129,6 +128,24 @@ def test_a_second_release_is_refused_and_named_the_first(installing: Helm, api: 
     with pytest.raises(HelmError, match=f"release {RELEASE} in namespace {NAMESPACE} serves this cluster already"):
         installing("install", "second", CHART, "--namespace=elsewhere")
     assert not api.list("Deployment", "elsewhere")
+
+
+def test_a_namespace_of_somebody_else_is_refused_for_helm_test(installing: Helm, api: Api) -> None:
+    message = "helmTest.namespace is elsewhere, which exists, and `helm test` did not make it"
+    with pytest.raises(HelmError, match=message):
+        installing("install", RELEASE, CHART, f"--namespace={NAMESPACE}", "--set=helmTest.namespace=elsewhere")
+    assert not left_over(api)
+    installing("install", RELEASE, CHART, f"--namespace={NAMESPACE}")
+    with pytest.raises(HelmError, match=message):
+        installing("upgrade", RELEASE, CHART, f"--namespace={NAMESPACE}", "--set=helmTest.namespace=elsewhere")
+
+
+def test_helm_test_leaves_a_namespace_that_was_made_after_the_installation(installing: Helm, api: Api) -> None:
+    installing("install", RELEASE, CHART, f"--namespace={NAMESPACE}", "--set=helmTest.namespace=later")
+    api.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "later"}})
+    with pytest.raises(HelmError, match='namespaces "later" already exists'):
+        installing("test", RELEASE, f"--namespace={NAMESPACE}")
+    assert "deletionTimestamp" not in api.get("Namespace", "later")["metadata"]
 
 
 def test_the_notes_say_how_to_switch_it_on_and_how_to_take_it_out_of_the_way(installing: Helm) -> None:

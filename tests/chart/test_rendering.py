@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -190,6 +191,16 @@ def test_the_priority_class_and_the_place_are_those_of_the_values(helm: Helm) ->
 def test_the_release_name_does_not_double(helm: Helm) -> None:
     rendered = helm.template(release="hami-dra-webhook")
     assert rendered.one("Deployment")["metadata"]["name"] == "hami-dra-webhook"
+
+
+@pytest.mark.parametrize("release", ["a", "gpu", "hami-dra-webhook", "z"])
+def test_the_namespace_of_helm_test_is_made_before_what_is_in_it(helm: Helm, release: str) -> None:
+    hooks = [obj for obj in helm.template(release=release).objects if hook_of(obj) == "test"]
+
+    def place(obj: dict[str, Any]) -> tuple[int, str]:  # as helm sorts hooks
+        return int(obj["metadata"]["annotations"].get("helm.sh/hook-weight", 0)), obj["metadata"]["name"]
+
+    assert next(obj["kind"] for obj in sorted(hooks, key=place)) == "Namespace"
 
 
 def test_every_object_carries_the_labels_of_its_release(default: Rendered) -> None:

@@ -127,6 +127,12 @@ def test_a_value_that_cannot_be_is_named(helm: Helm, values: JSON, message: str)
         ({"settings": {"resourceNames": {"migPrefix": "mig-"}}}, 'settings.resourceNames.migPrefix is "mig-"'),
         ({"settings": {"resourceNames": {"migPrefix": "a/[.*"}}}, 'settings.resourceNames.migPrefix is "a/[.*"'),
         ({"settings": {"resourceNames": {"sharedSuffix": "shared"}}}, 'sharedSuffix is "shared": start it with a dot'),
+        ({"helmTest": {"namespace": "hami-dra-webhook"}}, "helmTest.namespace is hami-dra-webhook, but `helm test`"),
+        ({"helmTest": {"namespace": "default"}}, "helmTest.namespace is default, but `helm test` makes that namespace"),
+        (
+            {"helmTest": {"namespace": "a"}, "webhook": {"excludedNamespaces": ["a"]}},
+            "helmTest.namespace is a, which webhook.excludedNamespaces keeps from opting in",
+        ),
         ({"webhook": {"timeoutSeconds": 2}}, "settings.cluster.requestTimeoutSeconds (2) is not below"),
         ({"webhook": {"opsPort": 10250}}, "webhook.port and webhook.opsPort are both 10250"),
         ({"hostNetwork": True}, "webhook.port is 10250, which is the kubelet's on every node"),

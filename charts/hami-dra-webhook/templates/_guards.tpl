@@ -18,6 +18,21 @@
 {{- end -}}
 {{- end -}}
 
+{{- $test := .Values.helmTest.namespace -}}
+{{- if has $test (list .Release.Namespace "default" "kube-system" "kube-public" "kube-node-lease") -}}
+{{- $found = append $found (printf "helmTest.namespace is %s, but `helm test` makes that namespace and removes it with all that is in it: give the name of one that does not exist" $test) -}}
+{{- else if has $test .Values.webhook.excludedNamespaces -}}
+{{- $found = append $found (printf "helmTest.namespace is %s, which webhook.excludedNamespaces keeps from opting in: give another name" $test) -}}
+{{- end -}}
+{{- with lookup "v1" "Namespace" "" $test -}}
+{{- $labels := default dict .metadata.labels -}}
+{{- $ours := include "hami-dra-webhook.labels" $ | fromYaml -}}
+{{- $marks := pick $ours "app.kubernetes.io/name" "app.kubernetes.io/instance" "app.kubernetes.io/managed-by" -}}
+{{- if ne (toJson (merge $marks $labels)) (toJson $labels) -}}
+{{- $found = append $found (printf "helmTest.namespace is %s, which exists, and `helm test` did not make it: give the name of one that does not exist" $test) -}}
+{{- end -}}
+{{- end -}}
+
 {{- $certificates := .Values.certificates -}}
 {{- $provided := $certificates.provided -}}
 {{- if eq $certificates.mode "provided" -}}
