@@ -66,6 +66,15 @@ def test_replicas_are_replaced_one_by_one_and_spread(default: Rendered) -> None:
     assert keys == ["kubernetes.io/hostname", "topology.kubernetes.io/zone"]
 
 
+def test_on_the_hosts_network_a_replica_leaves_before_the_next_one_needs_its_ports(helm: Helm) -> None:
+    def strategy(replicas: int) -> Any:
+        values = {"hostNetwork": True, "replicaCount": replicas, "webhook": {"port": 10260}}
+        return helm.template(values).one("Deployment")["spec"]["strategy"]["rollingUpdate"]
+
+    assert strategy(2) == {"maxUnavailable": 1, "maxSurge": 0}
+    assert strategy(1) == {"maxUnavailable": 0, "maxSurge": 1}  # else nobody would serve
+
+
 def test_a_replica_has_time_to_drain_and_to_finish(helm: Helm) -> None:
     spec = helm.template({"settings": {"server": {"drainSeconds": 30.5}}}).one("Deployment")["spec"]["template"]["spec"]
     assert spec["terminationGracePeriodSeconds"] > 30.5 + 5
@@ -184,7 +193,8 @@ def test_the_priority_class_and_the_place_are_those_of_the_values(helm: Helm) ->
     rendered = helm.template(CHART / "ci" / "high-availability-values.yaml")
     spec = rendered.one("Deployment")["spec"]["template"]["spec"]
     assert spec["priorityClassName"] == "system-cluster-critical"
-    assert {one["whenUnsatisfiable"] for one in spec["topologySpreadConstraints"]} == {"DoNotSchedule"}
+    spread = {one["topologyKey"]: one["whenUnsatisfiable"] for one in spec["topologySpreadConstraints"]}
+    assert spread == {"kubernetes.io/hostname": "DoNotSchedule", "topology.kubernetes.io/zone": "ScheduleAnyway"}
     assert spec["nodeSelector"] == {"node-role.kubernetes.io/control-plane": ""}
 
 
