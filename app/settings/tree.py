@@ -15,11 +15,9 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from app.drivers import load_profiles
 from app.translate.policy import Policy
-from app.translate.settings import SettingsModel, TranslationSettings
+from app.translate.settings import ObjectName, SettingsModel, TranslationSettings
 
 Port = Annotated[int, Field(ge=0, le=65535)]
-ObjectName = Annotated[str, Field(max_length=253, pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$")]
-"""Name of a Kubernetes object."""
 
 MEBIBYTE = 1 << 20
 

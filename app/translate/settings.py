@@ -10,18 +10,15 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 from pydantic.alias_generators import to_camel
 
-ResourceName = Annotated[
-    str,
-    StringConstraints(
-        max_length=317, pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$"
-    ),
-]
-LabelKey = Annotated[
-    str,
-    StringConstraints(
-        max_length=317, pattern=r"^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$"
-    ),
-]
+_DOMAIN = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
+_NAME = r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
+"""What stands before and after the slash of a qualified name; the second is also what a label may have as its value."""
+
+ResourceName = Annotated[str, StringConstraints(max_length=317, pattern=f"^{_DOMAIN}/{_NAME}$")]
+LabelKey = Annotated[str, StringConstraints(max_length=317, pattern=f"^({_DOMAIN}/)?{_NAME}$")]
+LabelValue = Annotated[str, StringConstraints(max_length=63, pattern=f"^{_NAME}$")]
+ObjectName = Annotated[str, StringConstraints(max_length=253, pattern=f"^{_DOMAIN}$")]
+"""Name of a Kubernetes object, and of a domain."""
 
 
 class SettingsModel(BaseModel):
@@ -130,9 +127,9 @@ class OptIn(SettingsModel):
 
     label: LabelKey = "hami.io/dra-webhook"
     """Key of the label."""
-    value: str = "enabled"
+    value: LabelValue = "enabled"
     """The value that switches the webhook on for a namespace."""
-    opt_out_value: str = "disabled"
+    opt_out_value: LabelValue = "disabled"
     """The value of the same label, on a pod, that keeps the webhook away."""
 
 

@@ -37,6 +37,46 @@ def test_the_api_server_accepts_every_object(helm: Helm, control_plane: ControlP
     assert not [warning for answer in said for warning in answer.warnings]
 
 
+@pytest.mark.usefixtures("crds")
+def test_the_api_server_accepts_what_looks_odd_and_the_schema_accepts(
+    helm: Helm, control_plane: ControlPlane, api: Api
+) -> None:
+    expression = {"key": "a", "operator": "In", "values": ["b"]}
+    values = {
+        "podLabels": {"team": "", "example.com/Team_1.x": "A.b_c", "app.kubernetes.io/part-of": "gpus"},
+        "podAnnotations": {"Example.com/owner": "who ever"},
+        "monitoring": {"serviceMonitor": {"labels": {"app.kubernetes.io/component": "x"}, "interval": "1m30s"}},
+        "nodeSelector": {"node-role.kubernetes.io/control-plane": ""},
+        "tolerations": [
+            {"operator": "Exists"},
+            {"key": "a", "value": "b"},
+            {"key": "a", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 5},
+        ],
+        "resources": {
+            "requests": {"cpu": 0.1, "memory": ".1Gi", "ephemeral-storage": "1e3"},
+            "limits": {"cpu": "100m", "memory": "1.E", "ephemeral-storage": "1E"},
+        },
+        "certificates": {
+            "mode": "cert-manager",
+            "certManager": {"duration": "1h30m", "issuerRef": {"name": "a.b"}},
+        },
+        "networkPolicy": {
+            "opsFrom": [
+                {"ipBlock": {"cidr": "10.0.0.0/8", "except": ["10.1.0.0/16"]}},
+                {"ipBlock": {"cidr": "fd00::/8"}},
+                {"podSelector": {"matchExpressions": [expression]}, "namespaceSelector": {}},
+            ]
+        },
+    }
+    values["networkPolicy"]["enabled"] = True
+    values["monitoring"]["serviceMonitor"]["enabled"] = True
+    del api  # its namespaces are there before
+    rendered = helm.template(values)
+    wanted = [rendered.one(kind) for kind in ("Deployment", "Certificate", "NetworkPolicy", "ServiceMonitor")]
+    (said,) = apply(control_plane, wanted, "--dry-run=server")
+    assert len(said.stdout.splitlines()) == len(wanted)
+
+
 def left_over(api: Api) -> set[tuple[str, str]]:
     """Objects of the release that exist."""
     kinds = (

@@ -59,7 +59,7 @@ def test_the_chart_knows_the_profiles_of_the_image() -> None:
 
 
 def test_unknown_keys_are_refused_at_every_level() -> None:
-    free = {"global", "nodeAffinity", "podAffinity", "podAntiAffinity", "podSelector", "namespaceSelector", "ipBlock"}
+    free = {"global", "nodeAffinity", "podAffinity", "podAntiAffinity"}
 
     def open_maps(schema: JSON, path: str) -> Iterator[str]:
         if (
@@ -75,6 +75,7 @@ def test_unknown_keys_are_refused_at_every_level() -> None:
                 yield from open_maps(inner, path)
 
     assert not list(open_maps(SCHEMA, "values"))
+    assert not [path for name, one in SCHEMA["definitions"].items() for path in open_maps(one, f"definitions.{name}")]
 
 
 @pytest.mark.parametrize(
@@ -108,6 +109,77 @@ def test_a_value_that_cannot_be_is_named(helm: Helm, values: JSON, message: str)
 
 
 @pytest.mark.parametrize(
+    ("values", "place"),
+    [
+        ({"settings": {"optIn": {"value": "a b"}}}, "/settings/optIn/value"),
+        ({"settings": {"optIn": {"value": ""}}}, "/settings/optIn/value"),
+        ({"settings": {"optIn": {"label": "a..b/c"}}}, "/settings/optIn/label"),
+        ({"settings": {"resourceNames": {"count": "a.-b/gpu"}}}, "/settings/resourceNames/count"),
+        ({"podLabels": {"team name": "x"}}, "/podLabels"),
+        ({"podLabels": {"a..b/c": "x"}}, "/podLabels"),
+        ({"podLabels": {"team": "a b"}}, "/podLabels/team"),
+        ({"podAnnotations": {"a/b/c": "x"}}, "/podAnnotations"),
+        ({"webhook": {"annotations": {"a b": "x"}}}, "/webhook/annotations"),
+        ({"serviceAccount": {"annotations": {"a b": "x"}}}, "/serviceAccount/annotations"),
+        ({"monitoring": {"serviceMonitor": {"labels": {"a b": "x"}}}}, "/monitoring/serviceMonitor/labels"),
+        ({"monitoring": {"serviceMonitor": {"interval": "30s1m"}}}, "/monitoring/serviceMonitor/interval"),
+        ({"monitoring": {"prometheusRule": {"labels": {"a b": "x"}}}}, "/monitoring/prometheusRule/labels"),
+        ({"monitoring": {"dashboard": {"labels": {"a b": "x"}}}}, "/monitoring/dashboard/labels"),
+        ({"nodeSelector": {"a b": "x"}}, "/nodeSelector"),
+        ({"nodeSelector": {"a": "x y"}}, "/nodeSelector/a"),
+        ({"tolerations": [{"key": "a b", "operator": "Exists"}]}, "/tolerations/0/key"),
+        ({"tolerations": [{"key": "a", "operator": "Exists", "value": "b"}]}, "/tolerations/0/value"),
+        ({"tolerations": [{"value": "b"}]}, "/tolerations/0"),
+        ({"tolerations": [{"operator": "Exists", "tolerationSeconds": 5}]}, "/tolerations/0"),
+        ({"resources": {"limits": {"memory": "lots"}}}, "/resources/limits/memory"),
+        ({"resources": {"limits": {"memory": "1e3Mi"}}}, "/resources/limits/memory"),
+        ({"resources": {"limits": {"memory": "-1Gi"}}}, "/resources/limits/memory"),
+        ({"resources": {"limits": {"cpu": -1}}}, "/resources/limits/cpu"),
+        ({"resources": {"limits": {"cpus": 1}}}, "/resources/limits"),
+        ({"resources": {"requests": {"example.com/x": 1}}}, "/resources/requests"),
+        ({"priorityClassName": "a..b"}, "/priorityClassName"),
+        ({"serviceAccount": {"name": "a.-b"}}, "/serviceAccount/name"),
+        ({"imagePullSecrets": [{"name": ""}]}, "/imagePullSecrets/0/name"),
+        ({"certificates": {"clusterDomain": "a..b"}}, "/certificates/clusterDomain"),
+        ({"certificates": {"certManager": {"duration": "abc"}}}, "/certificates/certManager/duration"),
+        ({"certificates": {"certManager": {"duration": "9999999h"}}}, "/certificates/certManager/duration"),
+        ({"certificates": {"certManager": {"issuerRef": {"kind": "Issuer"}}}}, "/certificates/certManager/issuerRef"),
+        (
+            {"certificates": {"certManager": {"issuerRef": {"name": "a", "kind": "issuer"}}}},
+            "/certificates/certManager/issuerRef/kind",
+        ),
+        ({"certificates": {"provided": {"secretName": "a..b"}}}, "/certificates/provided/secretName"),
+        ({"deviceClasses": [{"name": "a..b", "expression": "true"}]}, "/deviceClasses/0/name"),
+        ({"driverProfiles": {"..site.toml": "x"}}, "/driverProfiles"),
+        ({"networkPolicy": {"opsFrom": [{}]}}, "/networkPolicy/opsFrom/0"),
+        ({"networkPolicy": {"opsFrom": [{"ipBlock": {"cidr": "10.0.0.0"}}]}}, "/networkPolicy/opsFrom/0/ipBlock/cidr"),
+        (
+            {"networkPolicy": {"opsFrom": [{"ipBlock": {"cidr": "10.0.0.0/33"}}]}},
+            "/networkPolicy/opsFrom/0/ipBlock/cidr",
+        ),
+        (
+            {"networkPolicy": {"opsFrom": [{"ipBlock": {"cidr": "::1/64"}, "podSelector": {}}]}},
+            "/networkPolicy/opsFrom/0",
+        ),
+        (
+            {"networkPolicy": {"opsFrom": [{"podSelector": {"matchLabels": {"a": "b c"}}}]}},
+            "/networkPolicy/opsFrom/0/podSelector/matchLabels/a",
+        ),
+        (
+            {"networkPolicy": {"opsFrom": [{"podSelector": {"matchExpressions": [{"key": "a", "operator": "In"}]}}]}},
+            "/networkPolicy/opsFrom/0/podSelector/matchExpressions/0",
+        ),
+    ],
+    ids=lambda value: json.dumps(value) if isinstance(value, dict) else "",
+)
+def test_what_only_the_api_server_would_refuse_leaves_nothing_half_installed(
+    helm: Helm, values: JSON, place: str
+) -> None:
+    with pytest.raises(HelmError, match=f"at '{re.escape(place)}': "):
+        helm.template(values)
+
+
+@pytest.mark.parametrize(
     ("values", "message"),
     [
         ({"certificates": {"mode": "provided"}}, "certificates.provided.secretName is empty: name the TLS Secret"),
@@ -128,6 +200,23 @@ def test_a_value_that_cannot_be_is_named(helm: Helm, values: JSON, message: str)
         ({"settings": {"resourceNames": {"migPrefix": "a/[.*"}}}, 'settings.resourceNames.migPrefix is "a/[.*"'),
         ({"settings": {"resourceNames": {"sharedSuffix": "shared"}}}, 'sharedSuffix is "shared": start it with a dot'),
         ({"helmTest": {"namespace": "hami-dra-webhook"}}, "helmTest.namespace is hami-dra-webhook, but `helm test`"),
+        ({"fullnameOverride": "my.webhook"}, "the name of the objects would be my.webhook, which no Service can have"),
+        ({"podLabels": {"app.kubernetes.io/component": "x"}}, "podLabels has app.kubernetes.io/component, which"),
+        ({"podLabels": {"app.kubernetes.io/instance": "x"}}, "podLabels has app.kubernetes.io/instance, which"),
+        ({"podAnnotations": {"checksum/settings": "x"}}, "podAnnotations has checksum/settings, which this chart sets"),
+        (
+            {"monitoring": {"dashboard": {"labels": {"helm.sh/chart": "x"}}}},
+            "monitoring.dashboard.labels has helm.sh/chart, which this chart sets itself",
+        ),
+        (
+            {"resources": {"requests": {"cpu": "1"}, "limits": {"cpu": "900m"}}},
+            "resources.requests.cpu (1) is above resources.limits.cpu (900m)",
+        ),
+        ({"certificates": {"certManager": {"duration": "59m59s"}}}, "certificates.certManager.duration is 59m59s"),
+        (
+            {"deviceClasses": [{"name": "a.b", "expression": "true"}, {"name": "a.b", "expression": "false"}]},
+            "deviceClasses names a.b twice",
+        ),
         ({"helmTest": {"namespace": "default"}}, "helmTest.namespace is default, but `helm test` makes that namespace"),
         (
             {"helmTest": {"namespace": "a"}, "webhook": {"excludedNamespaces": ["a"]}},
@@ -153,6 +242,44 @@ def test_values_that_cannot_work_together_are_refused_with_what_to_change(
 ) -> None:
     with pytest.raises(HelmError, match=re.escape(message)):
         helm.template(values)
+
+
+def test_a_release_name_that_no_service_can_have_is_refused(helm: Helm) -> None:
+    with pytest.raises(HelmError, match="the name of the objects would be 1e3-hami-dra-webhook, which no Service can"):
+        helm.template(release="1e3")
+
+
+def strings(node: JSON, keys: frozenset[str], path: str = "") -> Iterator[tuple[str, JSON]]:
+    """What stands at these keys, and every label."""
+    for key, value in node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ():
+        if (key in keys and not isinstance(value, dict)) or path.endswith(("abels", "nodeSelector")):
+            yield f"{path}.{key}", value
+        yield from strings(value, keys, f"{path}.{key}")
+
+
+@pytest.mark.parametrize("mode", ["self-signed", "cert-manager", "provided"])
+def test_names_that_yaml_takes_for_something_else_stay_names(helm: Helm, mode: str) -> None:
+    authority = "-----BEGIN CERTIFICATE-----"
+    values = {
+        "nameOverride": "1",
+        "fullnameOverride": "null",
+        "priorityClassName": "2",
+        "podLabels": {"a": "3"},
+        "nodeSelector": {"a": "4"},
+        "imagePullSecrets": [{"name": "5"}],
+        "serviceAccount": {"name": "6"},
+        "helmTest": {"namespace": "7"},
+        "deviceClasses": [{"name": "8", "expression": "true"}],
+        "monitoring": {key: {"enabled": True} for key in ("serviceMonitor", "prometheusRule", "dashboard")},
+        "networkPolicy": {"enabled": True},
+        "certificates": {"mode": mode}
+        | ({"provided": {"secretName": "9", "caBundle": authority}} if mode == "provided" else {}),
+    }
+    rendered = helm.template(values, namespace="123", release="1e3")
+    keys = frozenset({"name", "namespace", "serviceAccountName", "priorityClassName", "secretName"})
+    found = [one for obj in rendered.objects for one in strings(obj, keys, obj["kind"])]
+    assert [(path, value) for path, value in found if not isinstance(value, str)] == []
+    assert {"1", "null", "2", "3", "4", "5", "6", "7", "8", "123", "1e3"} <= {value for _, value in found}
 
 
 @pytest.mark.parametrize("namespace", ["kube-system", "kube-node-lease"])

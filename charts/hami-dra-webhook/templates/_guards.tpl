@@ -33,6 +33,36 @@
 {{- end -}}
 {{- end -}}
 
+{{- $fullname := include "hami-dra-webhook.fullname" . -}}
+{{- if not (regexMatch "^[a-z]([-a-z0-9]*[a-z0-9])?$" $fullname) -}}
+{{- $found = append $found (printf "the name of the objects would be %s, which no Service can have: give letters, digits and -, a letter first, in fullnameOverride" $fullname) -}}
+{{- end -}}
+
+{{- $labels := include "hami-dra-webhook.labels" . | fromYaml -}}
+{{- $monitoring := .Values.monitoring -}}
+{{- range list
+  (list "podLabels" .Values.podLabels (include "hami-dra-webhook.podLabels" . | fromYaml))
+  (list "podAnnotations" .Values.podAnnotations (dict "checksum/settings" ""))
+  (list "monitoring.serviceMonitor.labels" $monitoring.serviceMonitor.labels $labels)
+  (list "monitoring.prometheusRule.labels" $monitoring.prometheusRule.labels $labels)
+  (list "monitoring.dashboard.labels" $monitoring.dashboard.labels $labels) -}}
+{{- $value := first . -}}
+{{- $ours := last . -}}
+{{- range $key, $_ := index . 1 -}}
+{{- if hasKey $ours $key -}}
+{{- $found = append $found (printf "%s has %s, which this chart sets itself: leave it out" $value $key) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{- $limits := .Values.resources.limits -}}
+{{- range $resource, $request := .Values.resources.requests -}}
+{{- $limit := get $limits $resource -}}
+{{- if and (hasKey $limits $resource) (gt (float64 (include "hami-dra-webhook.quantity" $request)) (float64 (include "hami-dra-webhook.quantity" $limit))) -}}
+{{- $found = append $found (printf "resources.requests.%s (%v) is above resources.limits.%s (%v): raise the limit, or lower the request" $resource $request $resource $limit) -}}
+{{- end -}}
+{{- end -}}
+
 {{- $certificates := .Values.certificates -}}
 {{- $provided := $certificates.provided -}}
 {{- if eq $certificates.mode "provided" -}}
@@ -58,6 +88,9 @@ cluster, which shows by what the release before has made. */ -}}
 {{- end -}}
 {{- else if or $provided.secretName $provided.caBundle -}}
 {{- $found = append $found (printf "certificates.provided is set, but certificates.mode is %s: set the mode to provided, or leave it empty" $certificates.mode) -}}
+{{- end -}}
+{{- if lt (include "hami-dra-webhook.seconds" $certificates.certManager.duration | int) 3600 -}}
+{{- $found = append $found (printf "certificates.certManager.duration is %s: cert-manager makes no certificate for less than an hour" $certificates.certManager.duration) -}}
 {{- end -}}
 {{- if and $certificates.certManager.issuerRef (ne $certificates.mode "cert-manager") -}}
 {{- $found = append $found (printf "certificates.certManager.issuerRef is set, but certificates.mode is %s: set the mode to cert-manager, or leave it empty" $certificates.mode) -}}
@@ -101,7 +134,12 @@ cluster, which shows by what the release before has made. */ -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
+{{- $classes := list -}}
 {{- range .Values.deviceClasses -}}
+{{- if has .name $classes -}}
+{{- $found = append $found (printf "deviceClasses names %s twice: leave one out" .name) -}}
+{{- end -}}
+{{- $classes = append $classes .name -}}
 {{- if has .name (include "hami-dra-webhook.foreignClasses" $ | fromYamlArray) -}}
 {{- $found = append $found (printf "deviceClasses names %s, which the chart of its driver makes: leave it out here" .name) -}}
 {{- end -}}

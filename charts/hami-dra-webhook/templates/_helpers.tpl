@@ -21,8 +21,8 @@ zz-hami-dra-webhook
 
 {{/* What marks the objects of this release. */}}
 {{- define "hami-dra-webhook.release" -}}
-app.kubernetes.io/name: {{ include "hami-dra-webhook.name" . }}
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/name: {{ include "hami-dra-webhook.name" . | quote }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end -}}
 
 {{/* What marks a replica; the pods of hooks lack the last one. */}}
@@ -36,6 +36,11 @@ app.kubernetes.io/component: webhook
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+{{- end -}}
+
+{{- define "hami-dra-webhook.podLabels" -}}
+{{ include "hami-dra-webhook.labels" . }}
+app.kubernetes.io/component: webhook
 {{- end -}}
 
 {{- define "hami-dra-webhook.serviceAccount" -}}
@@ -58,6 +63,23 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- else if eq .Values.certificates.mode "provided" -}}
 {{- .Values.certificates.provided.secretName -}}
 {{- end -}}
+{{- end -}}
+
+{{/* A Kubernetes quantity as a plain number. */}}
+{{- define "hami-dra-webhook.quantity" -}}
+{{- $text := toString . -}}
+{{- $number := regexFind "^[+]?[0-9.]+([eE][-+]?[0-9]+)?" $text -}}
+{{- $units := dict "" 1 "n" 1e-9 "u" 1e-6 "m" 1e-3 "k" 1e3 "M" 1e6 "G" 1e9 "T" 1e12 "P" 1e15 "E" 1e18 "Ki" 0x1p10 "Mi" 0x1p20 "Gi" 0x1p30 "Ti" 0x1p40 "Pi" 0x1p50 "Ei" 0x1p60 -}}
+{{- mulf (float64 $number) (index $units (trimPrefix $number $text)) -}}
+{{- end -}}
+
+{{/* A duration as Go writes it (1h30m) in seconds. */}}
+{{- define "hami-dra-webhook.seconds" -}}
+{{- $seconds := 0 -}}
+{{- range regexFindAll "[0-9]+[hms]" . -1 -}}
+{{- $seconds = add $seconds (mul (regexFind "[0-9]+" . | atoi) (index (dict "h" 3600 "m" 60 "s" 1) (regexFind "[hms]" .))) -}}
+{{- end -}}
+{{- $seconds -}}
 {{- end -}}
 
 {{- define "hami-dra-webhook.podSecurity" -}}
