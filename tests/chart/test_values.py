@@ -42,12 +42,73 @@ def test_the_settings_that_the_chart_shows_are_the_defaults_of_the_server() -> N
     assert not list(differing(VALUES["settings"], defaults, "settings"))
 
 
-def test_the_memory_limit_holds_reviews_and_as_many_previews_as_are_let_in() -> None:
-    reviews, worker = 128, 80  # MiB: what is reserved; a worker that knows a cluster and has nothing to do
-    held = MAX_PLACES * (MAX_ANSWER_BYTES + MAX_BYTES) >> 20
+REVIEWS, WORKER = 128, 80
+"""MiB: what is reserved; a worker that knows a cluster and has nothing to do."""
+NEEDED = (
+    REVIEWS
+    + WORKER
+    + VALUES["settings"]["preview"]["maxMemoryMiB"]
+    + (MAX_PLACES * (MAX_ANSWER_BYTES + MAX_BYTES) >> 20)
+)
+
+
+def limited_to(memory: str | float) -> JSON:
+    return {"resources": {"requests": {"memory": 1}, "limits": {"memory": memory}}}
+
+
+@pytest.mark.parametrize(
+    "memory",
+    [
+        f"{NEEDED}Mi",
+        f"{NEEDED * 1024}Ki",
+        NEEDED << 20,
+        f"{NEEDED << 20}",
+        "1Gi",
+        "0.7Gi",
+        "+.7Gi",
+        "1.Ti",
+        "1P",
+        "1Pi",
+        "1E",
+        "1Ei",
+        "1e9",
+        "1E9",
+        "75e+7",
+        f"{NEEDED << 20}000m",
+        f"{NEEDED << 20}000000u",
+        "717226k",
+        "718M",
+        "0.718G",
+    ],
+)
+def test_a_memory_limit_that_holds_reviews_and_as_many_previews_as_are_let_in_is_taken(
+    helm: Helm, memory: str | float
+) -> None:
+    assert VALUES["resources"]["requests"]["memory"] == f"{REVIEWS}Mi"
+    helm.template(limited_to(memory))
+
+
+@pytest.mark.parametrize(
+    "memory", [f"{NEEDED - 1}Mi", (NEEDED << 20) - 1, "0.6Gi", "717225k", "717M", "0.717G", "1e8", "1E8", "999999999m"]
+)
+def test_a_memory_limit_in_which_previews_would_take_reviews_with_them_is_refused(
+    helm: Helm, memory: str | float
+) -> None:
     preview = VALUES["settings"]["preview"]["maxMemoryMiB"]
-    assert reviews == int(VALUES["resources"]["requests"]["memory"].removesuffix("Mi"))
-    assert int(VALUES["resources"]["limits"]["memory"].removesuffix("Mi")) >= reviews + worker + preview + held
+    with pytest.raises(HelmError) as refused:
+        helm.template(limited_to(memory))
+    assert "resources.limits.memory (" in str(refused.value)
+    assert f"what settings.preview.maxMemoryMiB ({preview}) needs" in str(refused.value)
+    assert f"raise the limit to {NEEDED}Mi" in str(refused.value)
+    helm.template(limited_to(memory) | {"settings": {"preview": {"enabled": False}}})
+
+
+def test_without_a_memory_limit_any_preview_fits(helm: Helm) -> None:
+    values = limited_to("1Gi") | {"settings": {"preview": {"maxMemoryMiB": 16384}}}
+    with pytest.raises(HelmError, match=r"resources.limits.memory \(1Gi\)"):
+        helm.template(values)
+    values["resources"]["limits"]["memory"] = None
+    helm.template(values)
 
 
 def test_the_chart_knows_the_profiles_of_the_image() -> None:

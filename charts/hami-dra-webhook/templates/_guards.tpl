@@ -62,6 +62,13 @@
 {{- $found = append $found (printf "resources.requests.%s (%v) is above resources.limits.%s (%v): raise the limit, or lower the request" $resource $request $resource $limit) -}}
 {{- end -}}
 {{- end -}}
+{{- if and .Values.settings.preview.enabled (hasKey $limits "memory") -}}
+{{- $previewMiB := .Values.settings.preview.maxMemoryMiB -}}
+{{- $neededMiB := add $previewMiB (include "hami-dra-webhook.besidePreviewMiB" .) -}}
+{{- if lt (float64 (include "hami-dra-webhook.quantity" $limits.memory)) (mulf $neededMiB 0x1p20) -}}
+{{- $found = append $found (printf "resources.limits.memory (%v) does not hold what settings.preview.maxMemoryMiB (%v) needs beside the reviews: raise the limit to %dMi, lower that value, or set settings.preview.enabled to false" $limits.memory $previewMiB $neededMiB) -}}
+{{- end -}}
+{{- end -}}
 
 {{- $certificates := .Values.certificates -}}
 {{- $provided := $certificates.provided -}}
@@ -145,6 +152,12 @@ cluster, which shows by what the release before has made. */ -}}
 {{- end -}}
 {{- end -}}
 {{- toYaml $found -}}
+{{- end -}}
+
+{{/* What a replica needs beside one preview that is being made, in MiB: 128 for reviews, 80 for a worker that has nothing to do, and
+39 for each of the 4 previews that are let in (7 of input, 32 of answer). */}}
+{{- define "hami-dra-webhook.besidePreviewMiB" -}}
+364
 {{- end -}}
 
 {{/* The profiles that the image contains (app/drivers/profiles). */}}
