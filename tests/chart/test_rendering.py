@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from app.settings import load_settings
+from app.settings import Settings, load_settings
 from tests.chart.helm import CHART, CI, FULL_NAME, NAMESPACE, RELEASE, Helm, Rendered, hook_of
 from tests.cluster.testbed.registration import webhook_configuration
 
@@ -187,6 +187,33 @@ def test_prometheus_finds_the_ops_port_of_the_service(helm: Helm, default: Rende
     assert monitor["endpoints"] == [{"port": "ops", "path": "/metrics", "interval": "30s"}]
     assert "ops" in {port["name"] for port in service["spec"]["ports"]}
     assert rendered.one("PrometheusRule")["metadata"]["labels"]["release"] == "prometheus"
+
+
+LEAF_SECONDS = Settings().server.tls.leaf_hours * 3600
+
+
+@pytest.mark.parametrize(
+    ("values", "life"),
+    [
+        ({}, LEAF_SECONDS),
+        ({"settings": {"server": {"tls": {"minVersion": "1.2"}}}}, LEAF_SECONDS),
+        ({"settings": {"server": {"tls": {"leafHours": 24}}}}, 24 * 3600),
+        ({"settings": {"server": {"tls": {"leafHours": 1}}}}, 3600),
+        ({"settings": {"server": {"tls": {"leafHours": 240}}}}, 240 * 3600),
+        ({"certificates": {"mode": "cert-manager"}}, 2160 * 3600),
+        ({"certificates": {"mode": "cert-manager", "certManager": {"duration": "48h"}}}, 48 * 3600),
+        ({"certificates": {"mode": "cert-manager", "certManager": {"duration": "1h30m6s"}}}, 5406),
+        (yaml.safe_load((CHART / "ci" / "provided-values.yaml").read_text()), 6 * 86400),
+    ],
+    ids=lambda value: str(value)[:60],
+)
+def test_the_alert_for_the_certificate_is_silent_where_renewals_work(helm: Helm, values: Any, life: int) -> None:
+    monitoring = {"monitoring": {"prometheusRule": {"enabled": True}}}
+    (group,) = helm.template(values | monitoring).one("PrometheusRule")["spec"]["groups"]
+    (expression,) = [rule["expr"] for rule in group["rules"] if rule["alert"] == "HamiDraWebhookCertificateExpires"]
+    left = int(expression.rpartition(" < ")[2])
+    assert left == min(86400, life // 6)
+    assert left < life / 3  # what is left when it is renewed
 
 
 def test_the_priority_class_and_the_place_are_those_of_the_values(helm: Helm) -> None:

@@ -82,6 +82,18 @@ app.kubernetes.io/component: webhook
 {{- $seconds -}}
 {{- end -}}
 
+{{/* When a certificate should have been renewed long ago: it is when a third of its life is left. At most a day before it expires. */}}
+{{- define "hami-dra-webhook.expiresSoonSeconds" -}}
+{{- $seconds := 86400 -}}
+{{- if eq .Values.certificates.mode "self-signed" -}}
+{{- $tls := default dict .Values.settings.server.tls -}}
+{{- $seconds = div (mul (get $tls "leafHours" | default 168) 3600) 6 -}}
+{{- else if eq .Values.certificates.mode "cert-manager" -}}
+{{- $seconds = div (include "hami-dra-webhook.seconds" .Values.certificates.certManager.duration) 6 -}}
+{{- end -}}
+{{- min $seconds 86400 -}}
+{{- end -}}
+
 {{- define "hami-dra-webhook.podSecurity" -}}
 runAsNonRoot: true
 runAsUser: 65532
