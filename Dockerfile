@@ -40,7 +40,7 @@ LABEL org.opencontainers.image.title="hami-dra-webhook" \
       org.opencontainers.image.version="${VERSION}" \
       org.opencontainers.image.revision="${REVISION}" \
       org.opencontainers.image.created="${CREATED}"
-# What installs or compiles is of no use to a server, and of much use to whoever gets into it.
+# What installs Python packages or compiles is of no use to a server, and of much use to whoever gets into it.
 RUN set -eu; \
     for package in python3-pip python3-venv python3-setuptools python3-wheel python3-dev gcc g++ make; do \
       if command -v dpkg >/dev/null && dpkg -s "$package" >/dev/null 2>&1; then dpkg --purge --force-depends "$package"; fi; \

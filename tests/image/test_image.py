@@ -34,7 +34,7 @@ def test_it_says_what_it_is_and_runs_as_nobody(builder: Builder) -> None:
     assert labels["org.opencontainers.image.licenses"] == "Apache-2.0"
 
 
-def test_nothing_in_it_installs_or_compiles(root: Path) -> None:
+def test_nothing_in_it_fetches_installs_python_packages_or_compiles(root: Path) -> None:
     programs = {"pip", "pip3", "uv", "gcc", "g++", "cc", "c++", "make", "ld", "as", "git", "curl", "wget"}
     packages = {"tests", "test", "pip", "setuptools", "wheel", "ensurepip", "hatchling", "pytest", "_pytest", "mypy"}
     found = []
