@@ -225,6 +225,20 @@ def test_the_priority_class_and_the_place_are_those_of_the_values(helm: Helm) ->
     assert spec["nodeSelector"] == {"node-role.kubernetes.io/control-plane": ""}
 
 
+@pytest.mark.parametrize("name", ["system-cluster-critical", "system-node-critical"])
+def test_a_quota_allows_the_classes_of_the_system_where_they_are_refused_without(helm: Helm, name: str) -> None:
+    quota = helm.template({"priorityClassName": name}).one("ResourceQuota")["spec"]
+    assert quota["scopeSelector"]["matchExpressions"] == [
+        {"scopeName": "PriorityClass", "operator": "In", "values": [name]}
+    ]
+    assert not helm.template({"priorityClassName": name, "priorityClassQuota": False}).of("ResourceQuota")
+
+
+def test_other_classes_need_no_quota(helm: Helm, default: Rendered) -> None:
+    assert not default.of("ResourceQuota")
+    assert not helm.template({"priorityClassName": "gpu-services"}).of("ResourceQuota")
+
+
 def test_the_release_name_does_not_double(helm: Helm) -> None:
     rendered = helm.template(release="hami-dra-webhook")
     assert rendered.one("Deployment")["metadata"]["name"] == "hami-dra-webhook"
