@@ -163,9 +163,20 @@ def test_nothing_moves_where_motion_is_unwanted(open_page: Callable[..., Visit])
     assert open_page().page.evaluate(animation) == "turn"
 
 
+SPACED = """() => {
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync('* { letter-spacing: 0.12em !important; word-spacing: 0.16em !important }');
+    document.adoptedStyleSheets.push(sheet);
+}"""
+"""The text spacing that readers may set (WCAG 1.4.12); fonts that are wider than ours need the same room."""
+
+
+@pytest.mark.parametrize("spaced", [False, True])
 @pytest.mark.parametrize("width", [390, 320])
-def test_narrow_screens_scroll_in_one_direction(open_page: Callable[..., Visit], width: int) -> None:
+def test_narrow_screens_scroll_in_one_direction(open_page: Callable[..., Visit], width: int, spaced: bool) -> None:
     visit = open_page(viewport={"width": width, "height": 800})
+    if spaced:
+        visit.page.evaluate(SPACED)
     over = "() => document.scrollingElement.scrollWidth - innerWidth"
     assert visit.page.evaluate(over) <= 0
     visit.paste(BROKEN)
