@@ -18,6 +18,7 @@ from app.translate.keys import Match
 from app.translate.memory import remembered
 from app.translate.policy import Key, Policy
 from app.translate.reasons import Reason
+from app.translate.target import Target
 
 MAX_DEVICES = 32
 """AllocationResultsMaxSize of resource.k8s.io: devices in one claim (S15)."""
@@ -83,10 +84,10 @@ class _Reading:
 def asks_of(one: Shape, facts: Facts, policy: Policy) -> Asked:
     """Reads the keys of one container, whose values are good."""
     asked = _Reading()
-    _card(one, policy, asked)
+    _card(one, facts, policy, asked)
     for key, match in one.keys.items():
         if match.shared:
-            _shared(one, key, match, policy, asked)
+            _shared(one, key, match, facts, policy, asked)
         elif match.key is Key.MIG:
             _mig(one, key, match, facts, policy, asked)
     slices = sum(ask.devices for ask in asked.asks if ask.kind is Kind.MIG)
@@ -106,7 +107,7 @@ class _CardKeys(NamedTuple):
     cores: int | None
 
 
-def _card(one: Shape, policy: Policy, asked: _Reading) -> None:
+def _card(one: Shape, facts: Facts, policy: Policy, asked: _Reading) -> None:
     """Rows S20 to S34."""
     settings = policy.settings
     names = settings.resource_names
@@ -120,6 +121,8 @@ def _card(one: Shape, policy: Policy, asked: _Reading) -> None:
         asked.warnings.append(Note(Reason.NO_DEFAULT_COUNT, text, one.key_path(written[0])))
         return
     devices = settings.default_gpu_num if keys.cards is None else keys.cards
+    if settings.nvidia.count == "share" and devices and not _has_shares(one, written[0], None, facts, policy, asked):
+        return
     asked.converts += written
     _refuse(one, devices, keys, policy, asked)
     if asked.denials:
@@ -128,7 +131,7 @@ def _card(one: Shape, policy: Policy, asked: _Reading) -> None:
         _warn_about_values(one, keys, policy, asked)
         ask = _card_ask(devices, keys, policy)
         asked.asks.append(ask)
-        if "S30" in ask.rules and ask.memory_mib is None and ask.percentage is None:
+        if "S30" in ask.rules and ask.kind is Kind.CARD and ask.memory_mib is None and ask.percentage is None:
             text = f"all cores take the whole card, as exclusiveCores asks (container {one.name})"
             asked.warnings.append(Note(Reason.FULL_CORES_WHOLE_CARD, text, one.path))
     elif keys.memory or keys.percentage or keys.cores:
@@ -155,12 +158,13 @@ def _card_ask(devices: int, keys: _CardKeys, policy: Policy) -> Ask:
     share = keys.percentage if not mib and keys.percentage and keys.percentage < FULL else None
     cores = _cores(keys, settings.default_cores)
     rules = [*(["S33"] if keys.cards is None else []), _rule(devices, keys)]
-    if cores == FULL and (mib or share):
+    kind = Kind(settings.nvidia.count)
+    if cores == FULL and (mib or share) and kind is Kind.CARD:
         rules.append("S30")
         if settings.exclusive_cores == "whole-card":
             mib, share = 0, None
     return Ask(
-        kind=Kind(settings.nvidia.count),
+        kind=kind,
         devices=devices,
         memory_mib=mib or None,
         percentage=share,
@@ -219,14 +223,28 @@ def _rule(devices: int, keys: _CardKeys) -> str:
     return "S20" if devices == 1 else "S21"
 
 
-def _shared(one: Shape, key: str, match: Match, policy: Policy, asked: _Reading) -> None:
+def _shared(one: Shape, key: str, match: Match, facts: Facts, policy: Policy, asked: _Reading) -> None:
     """Replicas of time slicing: a share each, where a driver with shares is bound (S41)."""
-    if policy.shared_profile is None:
+    if _has_shares(one, key, match.mig_profile, facts, policy, asked):
+        ask = Ask(Kind.SHARE, one.values[key], mig_profile=match.mig_profile, from_count=False, rules=("S41",))
+        _add(one, key, ask, asked)
+
+
+def _has_shares(one: Shape, key: str, mig_profile: str | None, facts: Facts, policy: Policy, asked: _Reading) -> bool:
+    """Whether shares can be asked for; else the key stays with a warning, since a whole device is no share (S41)."""
+    profile = policy.shared_profile
+    if profile is None:
         text = f"{key} stays: no driver with shares is bound (bindings.nvidia.shared), a card of its own is more"
-        asked.warnings.append(Note(Reason.SHARED_UNBOUND, text, one.key_path(key)))
-        return
-    ask = Ask(Kind.SHARE, one.values[key], mig_profile=match.mig_profile, from_count=False, rules=("S41",))
-    _add(one, key, ask, asked)
+    elif mig_profile is not None and profile.mig is None:
+        text = f"{key} stays: {profile.title} has no MIG devices"
+    elif mig_profile is not None and profile.mig is not None and not facts.may_have(profile.mig.device_class):
+        text = f"{key} stays: this cluster has no DeviceClass {profile.mig.device_class}"
+    elif not Target(profile, mig=mig_profile is not None).has_shares(facts):
+        text = f"{key} stays: {profile.title} publishes no shares here"
+    else:
+        return True
+    asked.warnings.append(Note(Reason.SHARED_UNBOUND, text, one.key_path(key)))
+    return False
 
 
 def _mig(one: Shape, key: str, match: Match, facts: Facts, policy: Policy, asked: _Reading) -> None:
@@ -236,7 +254,7 @@ def _mig(one: Shape, key: str, match: Match, facts: Facts, policy: Policy, asked
         text = f"{key} stays: no driver for MIG devices is bound (bindings.nvidia.mig)"
         asked.warnings.append(Note(Reason.MIG_UNBOUND, text, one.key_path(key)))
         return
-    if facts.device_classes is not None and profile.mig.device_class not in facts.device_classes:
+    if not facts.may_have(profile.mig.device_class):
         text = f"{key} stays: this cluster has no DeviceClass {profile.mig.device_class}"
         asked.warnings.append(Note(Reason.MIG_UNBOUND, text, one.key_path(key)))
         return

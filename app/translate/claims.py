@@ -12,13 +12,14 @@ from typing import Any
 from app.translate import feature_gates
 from app.translate.asks import MAX_DEVICES, Ask
 from app.translate.decision import Template
-from app.translate.devices import CannotServeError, Finding, Target, describe, resolve
+from app.translate.devices import CannotServeError, Finding, describe, resolve
 from app.translate.facts import Facts
 from app.translate.memory import remembered
 from app.translate.policy import Policy
 from app.translate.reasons import Reason
 from app.translate.requests import RequestBuilder, Row
 from app.translate.selection import NO_SELECTION, Selection
+from app.translate.target import Target
 
 _HASH_LENGTH = 10
 """Hex digits of the content hash: 40 bits, enough for thousands of templates of one namespace."""

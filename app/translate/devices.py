@@ -10,14 +10,13 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.drivers import DriverProfile
-from app.drivers.model import Sharing
 from app.translate import cel
 from app.translate.asks import Ask, Kind
 from app.translate.facts import Device, Facts
 from app.translate.policy import Policy
 from app.translate.reasons import Reason
 from app.translate.selection import MODE, Selection, accepts
+from app.translate.target import Target
 
 MAX_ALTERNATIVES = 8
 """FirstAvailableDeviceRequestMaxSize of resource.k8s.io (S38)."""
@@ -52,39 +51,6 @@ class Variant:
         return f"{self.mib}Mi" if self.memory % (1 << 20) == 0 else str(self.memory)
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
-    """The driver and kind of device that serve an ask."""
-
-    profile: DriverProfile
-    mig: bool
-    by_memory: bool = False
-    """MIG devices are chosen by the asked memory (S52)."""
-
-    @property
-    def device_class(self) -> str:
-        """The DeviceClass of the request."""
-        return self.profile.mig.device_class if self.mig and self.profile.mig else self.profile.device_class
-
-    def known(self, facts: Facts) -> tuple[Device, ...]:
-        """The devices of this kind in the facts; empty when none is known."""
-        return facts.devices_of(
-            self.profile, self.profile.mig.type if self.mig and self.profile.mig else self.profile.type
-        )
-
-    def sharing(self, facts: Facts) -> frozenset[Sharing]:
-        """How these devices are handed out: what the slices show, or the profile while there are none."""
-        known = self.known(facts)
-        if known:
-            return frozenset(d.sharing(self.profile) for d in known)
-        return frozenset({"exclusive" if self.mig else self.profile.sharing})
-
-    def publishes(self, capacity: str | None, facts: Facts) -> bool:
-        """Whether a capacity may be asked for: the profile names it and no slice contradicts (S42)."""
-        known = self.known(facts)
-        return capacity is not None and (not known or any(capacity in d.capacity for d in known))
-
-
 def resolve(ask: Ask, selection: Selection, facts: Facts, policy: Policy) -> Target:
     """The target of an ask (S44, S46, S52).
 
@@ -94,7 +60,7 @@ def resolve(ask: Ask, selection: Selection, facts: Facts, policy: Policy) -> Tar
     target = _bound(ask, policy)
     if ask.from_count and selection.mode is not None:
         target = _by_mode(ask, target, selection.mode, policy)
-    if facts.device_classes is not None and target.device_class not in facts.device_classes:
+    if not facts.may_have(target.device_class):
         raise CannotServeError(
             Reason.DEVICE_CLASS_MISSING,
             f"this cluster has no DeviceClass {target.device_class}: "

@@ -89,6 +89,10 @@ class Facts:
         names = ("uuid", "parentUUID")
         return frozenset(str(d.attributes[n]) for d in self.devices or () for n in names if n in d.attributes)
 
+    def may_have(self, device_class: str) -> bool:
+        """Whether a DeviceClass may exist; True while classes are unknown."""
+        return self.device_classes is None or device_class in self.device_classes
+
     def devices_of(self, profile: DriverProfile, device_type: str | None) -> tuple[Device, ...]:
         """Devices of a driver and kind (``type`` attribute); empty when none is known."""
         key = (profile.name, device_type)

@@ -74,7 +74,7 @@ class Reason(StrEnum):
     CARD_SIZES_LEFT_OUT = "card-sizes-left-out", "S38", "A claim has room for 8 card sizes; the rarest are left out."
     WHOLE_CARD_INSTEAD = "whole-card-instead", "S39", "The driver does not share cards: whole cards are taken."
     CORES_UNSUPPORTED = "cores-unsupported", "S40", "The driver has no cores; the limit has no effect."
-    SHARED_UNBOUND = "shared-unbound", "S41", "No driver with shares is bound for shared names; the key stays."
+    SHARED_UNBOUND = "shared-unbound", "S41", "No driver with counted shares serves it here; the key stays."
 
     # Warnings about names.
     NEAR_MISS = "near-miss", "S9", "The key looks like a configured one; it stays."

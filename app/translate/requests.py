@@ -13,7 +13,6 @@ from app.translate.asks import FULL, Ask, Kind
 from app.translate.devices import (
     CannotServeError,
     Finding,
-    Target,
     mig_profiles_of_at_least,
     numa_attribute,
     variants,
@@ -22,6 +21,7 @@ from app.translate.facts import Facts
 from app.translate.policy import Policy
 from app.translate.reasons import Reason
 from app.translate.selection import NUMA, Selection, selectors
+from app.translate.target import Target
 
 _MIXED_PROFILES = 4
 """Up to so many MIG devices chosen by memory may be of different profiles, as legacy allowed: a request each. A
@@ -51,7 +51,9 @@ class RequestBuilder:
         self.ask, self.target, self.facts, self.policy = ask, target, facts, policy
         self.selection = selection
         self.name = self._free_name(taken)
-        self.sharing = target.sharing(facts)
+        self.share = ask.kind is Kind.SHARE and not target.by_memory
+        # Shares are asked only where there are some (S41), and other devices of the driver never match them.
+        self.sharing = frozenset({"shares"}) if self.share else target.sharing(facts)
         self.shareable = self.sharing != {"exclusive"}
         self.requests: list[dict[str, Any]] = []
         self.constraints: list[dict[str, Any]] = []
@@ -91,7 +93,7 @@ class RequestBuilder:
             self.ask,
             self.name,
             self.target.device_class,
-            exclusive and self.ask.kind is not Kind.SHARE,
+            exclusive and not self.share,
             self.ask.cores if self._has_cores() else None,
             tuple(dict.fromkeys(self.rules)),
         )
@@ -140,12 +142,12 @@ class RequestBuilder:
             return [("whole", self._option(base + self._without_sharing(), {}))]
         capacity = self._cores()
         ask = self.ask
+        if self.share:
+            capacity |= self._shares(1)
         if ask.memory_mib is not None:
-            if ask.kind is Kind.SHARE:
-                capacity |= self._shares(1)
             return [("amount", self._option(base, {**self._memory(f"{ask.memory_mib}Mi"), **capacity}))]
-        if ask.kind is Kind.SHARE:
-            return [("share", self._option(base, {**capacity, **self._shares(1)}))]
+        if self.share and ask.percentage is None:
+            return [("share", self._option(base, capacity))]
         if ask.percentage is None and self.sharing <= {"exclusive", "memory"}:
             return [("whole", self._option(base, capacity))]  # the driver's default is all of it
         return self._per_size(base, capacity)
@@ -183,7 +185,7 @@ class RequestBuilder:
                 text = "all cores of a share: a neighbour with cores 0 may join the card"
                 self.findings.append((Reason.FULL_CORES_SHARED, text))
             return {name: str(self.ask.cores or 0)}
-        if self.ask.cores_given and self.ask.kind is not Kind.SHARE:
+        if self.ask.cores_given:
             self.rules.append("S40")
             text = (
                 f"{self.target.profile.title} has no cores: {self.policy.settings.resource_names.cores} has no effect"

@@ -391,3 +391,64 @@ def test_containers_share_a_template_when_they_ask_the_same() -> None:
     decision = decide(pod(container("a", {GPU: 1, MEM: 1}), container("b", {GPU: 1, MEM: 1})))
     assert len(decision.templates) == 1
     assert {c.claim for c in decision.claims} == {"a-gpu", "b-gpu"}
+
+
+SHARES = policy(bindings={"nvidia": {"shared": "gpu.nvidia.com-shares"}})
+
+
+@pytest.mark.parametrize("facts", [H100, L40S, shares_facts(None)], ids=["exclusive", "by memory", "unlimited"])
+@pytest.mark.parametrize("profile", ["gpu.nvidia.com-shares", "gpu.nvidia.com"])
+@pytest.mark.parametrize("count", ["card", "share"])
+def test_S41_a_share_is_never_a_whole_device(facts: Facts, profile: str, count: str) -> None:
+    """Slices without counted shares: the keys stay, also those of a count that means a share (S44)."""
+    own = policy(nvidia={"count": count}, bindings={"nvidia": {"shared": profile}})
+    limits = {GPU: 1, MEM: 1000} if count == "share" else {"nvidia.com/gpu.shared": 1}
+    decision = decide(asking(limits), facts, own)
+    assert (decision.outcome, decision.patch, warned(decision)) == ("untouched", (), {"shared-unbound"})
+    assert "publishes no shares here" in decision.warnings[0].message
+
+
+@pytest.mark.parametrize("key", ["nvidia.com/gpu.shared", "nvidia.com/mig-1g.10gb.shared"])
+def test_S41_unknown_slices_have_shares_where_the_profile_says_so(key: str) -> None:
+    assert capacity(decide(asking({key: 1}), policy=SHARES)) == {"shares": "1"}
+    exclusive = policy(bindings={"nvidia": {"shared": "gpu.nvidia.com"}})
+    assert warned(decide(asking({key: 1}), policy=exclusive)) == {"shared-unbound"}
+
+
+def test_S41_shares_of_mig_devices_need_mig_devices_with_shares() -> None:
+    limits = {"nvidia.com/mig-1g.10gb.shared": 1}
+    assert warned(decide(asking(limits), MIG_NODE, SHARES)) == {"shared-unbound"}
+    no_class = facts_from_objects([], server_version=(1, 36))
+    assert warned(decide(asking(limits), no_class, SHARES)) == {"shared-unbound"}
+    profiles = builtin_profiles()
+    no_mig = profiles["gpu.nvidia.com-shares"].model_copy(update={"mig": None})
+    own = Policy(SHARES.settings, {**profiles, no_mig.name: no_mig})
+    assert warned(decide(asking(limits), policy=own)) == {"shared-unbound"}
+
+
+def test_S41_several_shares_of_mig_devices_are_different_ones_on_old_schedulers() -> None:
+    old = Facts(server_version=(1, 35))
+    found = devices(decide(asking({"nvidia.com/mig-1g.10gb.shared": 2}), old, SHARES))
+    assert [request["exactly"]["count"] for request in found["requests"]] == [1, 1]
+    assert found["constraints"] == [{"distinctAttribute": "gpu.nvidia.com/uuid"}]
+
+
+def test_S34_no_share_is_asked_where_there_is_none() -> None:
+    own = policy(nvidia={"count": "share"}, bindings={"nvidia": {"shared": "gpu.nvidia.com"}})
+    assert decide(asking({GPU: 0}), H100, own).outcome == "converted"
+
+
+def test_S30_all_cores_of_a_share_take_no_card() -> None:
+    own = policy(
+        nvidia={"count": "share"}, bindings={"nvidia": {"shared": "gpu.nvidia.com-shares"}}, exclusiveCores="whole-card"
+    )
+    decision = decide(asking({GPU: 1, MEM: 1000, CORES: 100}), shares_facts(4), own)
+    assert capacity(decision) == {"memory": "1000Mi", "shares": "1"}
+    assert warned(decision) == {"cores-unsupported"}
+
+
+def test_S44_a_percentage_of_a_share_is_asked() -> None:
+    own = policy(nvidia={"count": "share"}, bindings={"nvidia": {"shared": "gpu.nvidia.com-shares"}})
+    decision = decide(asking({GPU: 1, PCT: 50, CORES: 20}), shares_facts(4), own)
+    assert capacity(decision) == {"memory": "23034Mi", "shares": "1"}
+    assert warned(decision) == {"cores-unsupported"}
