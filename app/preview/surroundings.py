@@ -8,13 +8,17 @@ from typing import Any, Final
 
 from app.preview.workloads import group_of
 from app.translate import Facts, Note, Policy, Reason
+from app.translate.asks import is_removed
 from app.translate.containers import items, mapping
 from app.translate.gates import IGNORE_LABEL, IGNORE_VALUE
 from app.translate.keys import classify, near_miss
 
 ALWAYS_LEFT_OUT: Final = ("kube-system", "kube-node-lease")
 """Namespaces in which the webhook is never called (S2)."""
+BOUNDS: Final = ("max", "min")
+"""Of a LimitRange: they refuse pods that lack the key (S72)."""
 _QUOTA_PREFIXES: Final = ("requests.", "limits.")
+_UNKNOWN: Final = Facts()
 
 
 @dataclass(slots=True)
@@ -85,7 +89,7 @@ class Surroundings:
         return f"{IGNORE_LABEL}: {IGNORE_VALUE}" if labels.get(IGNORE_LABEL) == IGNORE_VALUE else None
 
 
-def about_object(manifest: Mapping[str, Any], policy: Policy) -> list[Note]:
+def about_object(manifest: Mapping[str, Any], policy: Policy, facts: Facts = _UNKNOWN) -> list[Note]:
     """Warnings about a ResourceQuota or LimitRange that names legacy keys; none for other kinds."""
     spec = mapping(manifest.get("spec"))
     if group_of(manifest) != "":
@@ -102,7 +106,7 @@ def about_object(manifest: Mapping[str, Any], policy: Policy) -> list[Note]:
             for index, limit in enumerate(items(spec.get("limits")))
             for bound in _LIMIT_RANGE
             for key in mapping(mapping(limit).get(bound))
-            if classify(policy, key) is not None
+            if (is_removed(key, facts, policy) if bound in BOUNDS else classify(policy, key) is not None)
         ]
     return []
 

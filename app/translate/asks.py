@@ -11,8 +11,8 @@ from enum import Enum
 from typing import NamedTuple
 
 from app.translate import quantity
-from app.translate.containers import Shape
-from app.translate.decision import Note
+from app.translate.containers import EMPTY, Shape, shape_of
+from app.translate.decision import Note, Role
 from app.translate.facts import Facts
 from app.translate.keys import Match
 from app.translate.memory import remembered
@@ -96,6 +96,13 @@ def asks_of(one: Shape, facts: Facts, policy: Policy) -> Asked:
         asked.warnings.append(Note(Reason.SEVERAL_SLICES, text, one.path))
     priority = one.values.get(policy.settings.resource_names.priority)
     return Asked(tuple(asked.asks), tuple(asked.converts), priority, tuple(asked.warnings), tuple(asked.denials))
+
+
+def is_removed(key: str, facts: Facts, policy: Policy) -> bool:
+    """Whether no container of a pod that converts keeps the key: what a LimitRange bounds may be asked of any (S72)."""
+    names = policy.settings.resource_names
+    one = shape_of(policy, "containers", 0, Role.CONTAINER, "", {names.count: "1", key: "1"}, EMPTY)
+    return key in asks_of(one, facts, policy).converts or key == names.priority
 
 
 class _CardKeys(NamedTuple):

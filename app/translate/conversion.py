@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from app.translate import additions, advice, gates, marks, quantity
-from app.translate.asks import Asked, asks_of
+from app.translate.asks import Asked, asks_of, is_removed
 from app.translate.claims import ClaimPlan, is_named_after, plan_claims
 from app.translate.containers import EMPTY, Container, Shape, items, mapping, shape_of
 from app.translate.decision import Claim, Decision, Note, Outcome, Role, Template
@@ -98,8 +98,9 @@ class Conversion:
         else:
             pinned = False
         if self.facts.limit_ranges:
-            removed = {key for part in parts for key in part.asked.converts}
-            limit_range = gates.limit_range_denial(self.facts.limit_ranges, removed)
+            limit_range = gates.limit_range_denial(
+                self.facts.limit_ranges, lambda key: is_removed(key, self.facts, self.policy)
+            )
             self.denials += [limit_range] if limit_range is not None else []
         if self.denials:
             return Decision(Outcome.DENIED, tuple(dict.fromkeys(self.denials)), short(self.warnings))
@@ -113,7 +114,10 @@ class Conversion:
         keys = recorded.containers.get(one.name)
         if not keys or not asks_of(self._recorded_shape(one, keys), self.facts, self.policy).converts:
             return False
-        if not self._recorded_plans(one, keys):
+        plans, refused = self._recorded_plans(one, keys)
+        if refused:
+            return False  # an earlier round would have denied it: the record came with a copied manifest
+        if not plans:
             return True  # zero cards: nothing was claimed, and nothing is to be claimed now
         templates = {
             mapping(entry).get("name"): mapping(entry).get("resourceClaimTemplateName")
@@ -124,17 +128,18 @@ class Conversion:
         slugs = {
             plan.slug
             for other, _ in self.containers
-            for plan in self._recorded_plans(other, recorded.containers.get(other.name, EMPTY))
+            for plan in self._recorded_plans(other, recorded.containers.get(other.name, EMPTY))[0]
         }
         return any(isinstance(name, str) and any(is_named_after(name, slug) for slug in slugs) for name in used)
 
-    def _recorded_plans(self, one: Shape, keys: Mapping[str, Any]) -> tuple[ClaimPlan, ...]:
-        """The claims that the recorded keys of a container lead to."""
+    def _recorded_plans(self, one: Shape, keys: Mapping[str, Any]) -> tuple[tuple[ClaimPlan, ...], bool]:
+        """The claims that the recorded keys of a container lead to, and whether they are refused now."""
         original = self._recorded_shape(one, keys)
         if original.invalid or original.too_large:
-            return ()
-        asks = asks_of(original, self.facts, self.policy).asks
-        return plan_claims(asks, self.selection, self.facts, self.policy)[0]
+            return (), True
+        asked = asks_of(original, self.facts, self.policy)
+        plans, denials = plan_claims(asked.asks, self.selection, self.facts, self.policy)
+        return plans, bool(asked.denials or denials)
 
     def _recorded_shape(self, one: Shape, keys: Mapping[str, Any]) -> Shape:
         return shape_of(self.policy, one.group, one.index, one.role, one.name, keys, EMPTY)

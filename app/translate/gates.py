@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from app.drivers import DriverProfile
@@ -108,14 +108,13 @@ def privileged_container(containers: Sequence[Container], profiles: Iterable[Dri
     return None
 
 
-def limit_range_denial(limit_ranges: Iterable[Mapping[str, Any]], removed: Iterable[str]) -> Note | None:
-    """The denial for a LimitRange that bounds a key which conversion removes (S72)."""
-    keys = set(removed)
+def limit_range_denial(limit_ranges: Iterable[Mapping[str, Any]], removed: Callable[[str], bool]) -> Note | None:
+    """The denial for a LimitRange that bounds a key which conversion removes, asked by this pod or not (S72)."""
     for limit_range in limit_ranges:
         name = mapping(limit_range.get("metadata")).get("name")
         for limit in items(mapping(limit_range.get("spec")).get("limits")):
             for bound in ("max", "min"):
-                hit = sorted(keys & set(mapping(mapping(limit).get(bound))))
+                hit = sorted(filter(removed, mapping(mapping(limit).get(bound))))
                 if hit:
                     text = f"LimitRange {name} sets {bound} {hit[0]} and refuses every converted pod: remove it there"
                     return Note(Reason.LIMIT_RANGE, text, "")

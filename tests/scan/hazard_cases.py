@@ -80,7 +80,7 @@ CASES: list[tuple[str, tuple[Any, ...], tuple[Any, ...], list[tuple[str, str]]]]
         READY,
         [("team/LimitRange/b", f"max {GPU}: 2, min {CORES}: 10")],
     ),
-    ("limit-range-refuses", (bounds("b", max={"cpu": "8"}),), READY, []),
+    ("limit-range-refuses", (bounds("b", max={"cpu": "8", f"{GPU}.shared": "1"}),), READY, []),
     ("limit-range-refuses", (bounds("b", default={GPU: "1"}),), READY, []),
     (
         "limit-range-gives-devices",

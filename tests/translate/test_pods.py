@@ -8,6 +8,7 @@ from app.translate import Facts
 from tests.translate.pods import (
     GPU,
     MEM,
+    PCT,
     PRIO,
     admitted,
     asking,
@@ -287,3 +288,33 @@ def test_all_denials_are_reported_at_once() -> None:
     )
     decision = decide(manifest, policy=policy(nodeName="deny"))
     assert why(decision) == {"too-many-devices", "memory-too-large", "privileged", "node-name"}
+
+
+def test_S72_a_bound_on_a_key_that_the_pod_does_not_ask_denies_too() -> None:
+    """LimitRanger makes ``max`` a default of every container, and misses it after the conversion (c4)."""
+    for key in (MEM, PRIO):
+        decision = decide(asking({GPU: 1}), Facts(limit_ranges=(limit_range("Container", max={key: "9"}),)))
+        assert why(decision) == {"limit-range"}
+    own = Facts(limit_ranges=(limit_range("Container", max={MEM: "9"}),))
+    assert why(decide(asking({GPU: 1, MEM: 5}), own, policy(defaultGPUNum=0))) == {"limit-range"}
+
+
+@pytest.mark.parametrize("key", ["cpu", "nvidia.com/gpu.shared", "nvidia.com/mig-1g.5gb", "nvidia.com/gpus"])
+def test_S72_a_bound_on_a_key_that_stays_denies_nothing(key: str) -> None:
+    facts = Facts(limit_ranges=(limit_range("Container", max={key: "9"}),))
+    assert decide(asking({GPU: 1}), facts, policy(bindings={"nvidia": {"mig": None}})).outcome == "converted"
+
+
+def test_S72_zero_cards_are_a_key_that_goes_and_ephemeral_containers_hold_none() -> None:
+    facts = Facts(limit_ranges=(limit_range("Container", max={GPU: "2"}),))
+    assert why(decide(asking({GPU: 0}), facts)) == {"limit-range"}
+    debugged = pod(container(limits={"cpu": 1}), ephemeralContainers=[container("debug", {GPU: 1})])
+    assert why(decide(debugged, facts)) == {"no-legacy-keys"}
+    assert why(decide(asking({"nvidia.com/gpu.shared": 1}), facts)) == {"keys-stay"}
+
+
+def test_S5_recorded_originals_that_are_refused_now_are_no_conversion() -> None:
+    """Such an annotation came with a copied manifest; without a claim the pod would run without its card."""
+    keys = f'{{"{GPU}":"1","{PCT}":"50"}}'
+    record = {"hami.io/dra-original-resources": f'{{"containers":{{"main":{keys}}}}}'}
+    assert why(decide(asking({GPU: 1, PCT: 50}, record))) == {"card-size-unknown"}

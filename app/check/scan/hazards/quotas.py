@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from app.check.scan.hazard import Check, Found, Severity, name_of
 from app.check.scan.survey import Survey
-from app.preview.surroundings import about_object
-from app.translate import Reason
+from app.preview.surroundings import BOUNDS, about_object
+from app.translate import Facts, Reason
+from app.translate.asks import is_removed
 from app.translate.containers import items, mapping
 from app.translate.keys import Match, classify
 from app.translate.policy import Key, Policy
 
 JSON = Any
 
-_REFUSING: Final = ("max", "min")
 _GIVING: Final = ("default", "defaultRequest")
 _CLASS_QUOTA: Final = ".deviceclass.resource.k8s.io/devices"
 """Suffix of the quota that counts devices of a class when their claims are made (KEP-4381)."""
@@ -61,25 +61,25 @@ def _misspelt(survey: Survey) -> Iterator[Found]:
                 yield Found(_name(quota), note.message)
 
 
-def _bounds(survey: Survey, bounds: tuple[str, ...]) -> Iterator[Found]:
+def _bounds(survey: Survey, bounds: tuple[str, ...], concerns: Callable[[str], bool]) -> Iterator[Found]:
     for limit_range in survey.cluster.limit_ranges or ():
         hit = [
             f"{bound} {key}: {value}"
             for limit in items(mapping(limit_range.get("spec")).get("limits"))
             for bound in bounds
             for key, value in mapping(mapping(limit).get(bound)).items()
-            if classify(survey.policy, key) is not None
+            if concerns(key)
         ]
         if hit:
             yield Found(_name(limit_range), ", ".join(hit))
 
 
 def _refusing(survey: Survey) -> Iterator[Found]:
-    return _bounds(survey, _REFUSING)
+    return _bounds(survey, BOUNDS, lambda key: is_removed(key, Facts(), survey.policy))
 
 
 def _giving(survey: Survey) -> Iterator[Found]:
-    return _bounds(survey, _GIVING)
+    return _bounds(survey, _GIVING, lambda key: classify(survey.policy, key) is not None)
 
 
 def _name(obj: Mapping[str, JSON]) -> str:
