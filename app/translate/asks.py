@@ -85,7 +85,7 @@ def asks_of(one: Shape, facts: Facts, policy: Policy) -> Asked:
     """Reads the keys of one container, whose values are good."""
     asked = _Reading()
     _card(one, facts, policy, asked)
-    for key, match in one.keys.items():
+    for key, match in sorted(one.keys.items()):  # as reviews have them, so that a preview names the same template
         if match.shared:
             _shared(one, key, match, facts, policy, asked)
         elif match.key is Key.MIG:
@@ -199,7 +199,7 @@ def _refuse(one: Shape, devices: int, keys: _CardKeys, policy: Policy, asked: _R
         asked.denials.append(Note(Reason.PERCENTAGE_OUT_OF_RANGE, text, one.key_path(name)))
     limit = min(settings.max_memory_mib, _INT32_MAX) // settings.memory_factor
     if keys.memory is not None and keys.memory > limit:
-        mib = keys.memory >> 20  # what the number would be, had it been bytes
+        mib = (keys.memory >> 20) // settings.memory_factor  # what the number would be, had it been bytes
         what = f"write {mib}" if 1 <= mib <= limit else f"write at most {limit}"
         read = quantity.shown(one.limits[names.memory])
         text = f"{names.memory} is {read} in container {one.name}: the unit is MiB, {what}"

@@ -36,10 +36,12 @@ def classify(policy: Policy, name: str) -> Match | None:
     if not name.startswith(names.mig_prefix):
         return None
     shared = name.endswith(names.shared_suffix)
-    profile = mig_profile(name.removeprefix(names.mig_prefix).removesuffix(names.shared_suffix))
+    written = name.removeprefix(names.mig_prefix).removesuffix(names.shared_suffix)
+    profile = mig_profile(written)
     if profile is None:
         return None
-    return Match(Key.MIG, policy.settings.mig_aliases.get(profile, profile), shared)
+    aliases = policy.settings.mig_aliases
+    return Match(Key.MIG, aliases.get(written, aliases.get(profile, profile)), shared)
 
 
 def mig_profile(name: str) -> str | None:

@@ -7,15 +7,16 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from app.translate.asks import Ask
+from app.translate.asks import FULL, Ask
 from app.translate.claims import ClaimPlan
 from app.translate.containers import Shape
 from app.translate.decision import Note, Role
-from app.translate.devices import Target, smallest_card_mib
+from app.translate.devices import smallest_card_mib
 from app.translate.facts import Facts
 from app.translate.policy import Policy
 from app.translate.reasons import Reason
 from app.translate.selection import Selection
+from app.translate.target import Target
 
 _NAME_LENGTH = 63
 _NO_LIMIT = 1 << 62
@@ -68,7 +69,7 @@ def place(
         name = use.shape.name
         if use.owner is not None:
             if _size(use.owner.plan) != _size(use.plan):
-                text = f"init container {name} shares the claim of {use.owner.shape.name} and gets its larger limit"
+                text = f"init container {name} shares the claim of {use.owner.shape.name} and gets its {_gets(use)}"
                 warnings.append(Note(Reason.INIT_LARGER_LIMIT, text, use.shape.path))
         else:
             insort(owners, use, key=_size_of)
@@ -87,6 +88,15 @@ def place(
 
 def _size_of(use: Use) -> tuple[tuple[int, int, int], ...]:
     return _size(use.plan)
+
+
+def _gets(use: Use) -> str:
+    """What an init container gets of a claim that is not its equal. Cores 0 are no limit, so more can be less."""
+    owner = use.owner or use
+    for own, lent in zip(use.plan.rows, owner.plan.rows, strict=True):
+        if own.cores == 0 and lent.cores and lent.cores < FULL:
+            return f"limit of {lent.cores} % cores, where it asks for none"
+    return "larger limit"
 
 
 def _size(plan: ClaimPlan) -> tuple[tuple[int, int, int], ...]:

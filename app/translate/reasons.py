@@ -101,7 +101,7 @@ class Reason(StrEnum):
     SCHEDULER_WITHOUT_KEYS = "scheduler-without-keys", "S4", "The old scheduler is named, but nothing legacy is asked."
     VALUE_DIFFERS = "value-differs", "S5", "A key came back with another value than the one that was converted."
     NODE_NAME_PINNED = "node-name-pinned", "S7", "nodeName became a required affinity; the node's taints now apply."
-    INIT_LARGER_LIMIT = "init-larger-limit", "S65", "An init container shares a claim and gets its larger limit."
+    INIT_LARGER_LIMIT = "init-larger-limit", "S65", "An init container shares a claim and gets its limits, not its own."
     INIT_OWN_CLAIM = "init-own-claim", "S65", "An init container's own claim is held until the pod ends and adds up."
     VISIBLE_DEVICES = "visible-devices", "S70", "NVIDIA_VISIBLE_DEVICES may show cards beyond the claim."
     DISABLE_CONTROL = "disable-control", "S70", "CUDA_DISABLE_CONTROL is kept; the driver decides what it does."

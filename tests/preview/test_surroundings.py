@@ -79,7 +79,9 @@ def test_S72_a_limit_range_on_a_legacy_key_denies_the_pods_of_its_namespace(boun
 
 
 def test_S72_other_limit_ranges_do_nothing() -> None:
-    limits = [{"type": "Container", "max": {"cpu": "1", "nvidia.com/gpu.shared": "1"}, "default": {"nvidia.com/gpu": "1"}}]
+    limits = [
+        {"type": "Container", "max": {"cpu": "1", "nvidia.com/gpu.shared": "1"}, "default": {"nvidia.com/gpu": "1"}}
+    ]
     item, limit_range = items(in_namespace(None), core("LimitRange", {"limits": limits}))
     assert item.outcome is Outcome.CONVERTED
     assert [code for code, _ in warnings(limit_range)] == ["limit-range-on-key"]

@@ -452,3 +452,16 @@ def test_S44_a_percentage_of_a_share_is_asked() -> None:
     decision = decide(asking({GPU: 1, PCT: 50, CORES: 20}), shares_facts(4), own)
     assert capacity(decision) == {"memory": "23034Mi", "shares": "1"}
     assert warned(decision) == {"cores-unsupported"}
+
+
+def test_S43_an_alias_is_written_as_manifests_spell_it() -> None:
+    decision = decide(asking({"nvidia.com/mig-1g.5gb.me": 1}), policy=policy(migAliases={"1g.5gb.me": "1g.6gb+me"}))
+    assert decision.claims[0].mig_profile == "1g.6gb+me"
+
+
+def test_S62_the_order_of_keys_in_a_file_names_no_other_template() -> None:
+    one, other = (
+        {"nvidia.com/mig-1g.10gb": 1, "nvidia.com/mig-2g.20gb": 1},
+        {"nvidia.com/mig-2g.20gb": 1, "nvidia.com/mig-1g.10gb": 1},
+    )
+    assert decide(asking(one)).templates == decide(asking(other)).templates

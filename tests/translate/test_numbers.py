@@ -302,3 +302,8 @@ def test_a_value_that_equals_after_reading_is_no_difference() -> None:
 def test_facts_do_not_change_plain_numbers() -> None:
     facts = cluster("deviceclasses-hami", "hami-t4-node")
     assert decide(asking({GPU: 1, MEM: 8000}), facts).templates == decide(asking({GPU: 1, MEM: 8000})).templates
+
+
+def test_S11_the_number_to_write_counts_the_factor() -> None:
+    decision = decide(asking({GPU: 1, MEM: "16Gi"}), policy=policy(memoryFactor=2))
+    assert "write 8192" in message(decision)

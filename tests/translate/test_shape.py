@@ -722,3 +722,13 @@ def test_S65_many_init_containers_look_at_the_cards_of_the_cluster_once(monkeypa
     converted = stored(pod(*apps, initContainers=inits))
     assert len(asked) == 1
     assert set(map(tuple, list(claims(converted).values())[:30])) == {("gpu-1x-whole-100c",)}
+
+
+def test_S65_an_init_container_without_a_core_limit_is_told_that_it_gets_one() -> None:
+    decision = decide(pod(container("serve", {MEM: 8000, CORES: 30}), initContainers=[container("warm", {MEM: 8000})]))
+    (note,) = decision.warnings
+    shares = "init container warm shares the claim of serve and gets its"
+    assert note.message == f"{shares} limit of 30 % cores, where it asks for none"
+    on_nvidia = policy(bindings={"nvidia": {"driver": "gpu.nvidia.com-memory"}})
+    manifest = pod(container("serve", {MEM: 9000, CORES: 30}), initContainers=[container("warm", {MEM: 8000})])
+    assert f"{shares} larger limit" in {note.message for note in decide(manifest, policy=on_nvidia).warnings}
