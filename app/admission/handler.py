@@ -13,7 +13,7 @@ from app.admission.failures import failure_of, too_late
 from app.admission.record import Record, record
 from app.admission.review import Review
 from app.cluster.store import TemplateError, TemplateNameTaken, TemplateStore
-from app.translate import Facts, Outcome, Policy, Reason, Template, translate, translate_update
+from app.translate import Facts, Policy, Template, translate_request
 
 MAX_NAME_ROUNDS = 8
 """Names to try for one pod. A taken name is a hash collision or a forgery; eight of them are nobody's accident."""
@@ -77,18 +77,10 @@ class AdmissionHandler:
         return answer.response(review.uid)
 
     async def _answer(self, review: Review) -> Answer:
-        if review.subresource or review.operation not in {"CREATE", "UPDATE"}:
-            # The webhook configuration asks for none of these, and there is nothing of ours to do in them.
-            return Answer(Outcome.UNTOUCHED, Reason.OTHER_OPERATION)
-        if review.operation == "UPDATE":
-            return decided(translate_update(review.pod, review.old, self._policy))
-        return await self._create(review)
-
-    async def _create(self, review: Review) -> Answer:
         facts = self._facts()
         avoid: frozenset[str] = frozenset()
         for _ in range(MAX_NAME_ROUNDS):
-            decision = translate(review.pod, facts, self._policy, avoid=avoid)
+            decision = translate_request(review, facts, self._policy, avoid=avoid)
             if not decision.templates:
                 return decided(decision)
             errors = await self._ensure(review, decision.templates)

@@ -15,7 +15,7 @@ from app.preview.construct import construct
 from app.preview.errors import Code, ManifestError
 from app.preview.jsondoc import read_json
 from app.preview.nodes import Budget, Node, parse
-from app.preview.reviews import is_review, reviewed
+from app.preview.reviews import Requested, is_review, reviewed
 
 MAX_BYTES: Final = 7 * 1024 * 1024
 """As the API server's own limit for a review with two copies of a pod, far above etcd's 1.5 MiB for one object."""
@@ -47,6 +47,8 @@ class Document:
     """What kubectl would send; None when it cannot be read."""
     root: Node | None = None
     """Where everything stands; None for JSON, which needs no care for comments."""
+    request: Requested | None = None
+    """What the AdmissionReview around it asks, where there is one and the value is a pod."""
     error: ManifestError | None = None
 
 
@@ -88,7 +90,7 @@ def read(data: bytes | str, name: str | None = None) -> Source:
 def _unwrap(document: Document) -> None:
     """Replaces an AdmissionReview by its object, which has no text of its own."""
     try:
-        document.value, document.root = reviewed(document.value), None
+        (document.value, document.request), document.root = reviewed(document.value), None
     except ManifestError as error:
         line = document.line + 1
         document.value, document.error = None, replace(error, document=document.index, line=line, column=1)

@@ -18,7 +18,7 @@ from app.preview.patched import patched
 from app.preview.report import Item, Outcome, Preview
 from app.preview.surroundings import Surroundings, about_object
 from app.preview.workloads import FoundPod, find_pods, manifests, rewritable, with_pod
-from app.translate import Facts, Note, Policy, Reason, translate
+from app.translate import Facts, Note, Policy, Reason, translate, translate_request
 from app.translate.containers import mapping
 
 _WHAT_A_MANIFEST_IS = "every manifest has apiVersion and kind"
@@ -96,15 +96,25 @@ class _Examiner:
             item.warnings, general = (*item.warnings, *general), ()  # those about the object are said once
             yield item
         if not found:
-            reason = Note(Reason.NO_LEGACY_KEYS, "the object leads to no pod that the preview knows")
-            yield Item(source, document, Outcome.UNTOUCHED, manifest, path, reasons=(reason,), warnings=general)
+            reasons: tuple[Note, ...] = (
+                Note(Reason.NO_LEGACY_KEYS, "the object leads to no pod that the preview knows"),
+            )
+            if document.request is not None:  # the review of a subresource has an object of its own
+                reasons = translate_request(document.request, self.facts, self.policy).reasons
+            yield Item(source, document, Outcome.UNTOUCHED, manifest, path, reasons=reasons, warnings=general)
 
     def _pod(self, item: Item, found: FoundPod) -> None:
-        left_out = self.surroundings.left_out(item.namespace)
+        request = item.document.request
+        creates = request is None or request.operation == "CREATE"
+        left_out = self.surroundings.left_out(item.namespace, creates=creates)
         if left_out is not None:
             item.reasons = (left_out,)
             return
-        decision = translate(found.pod, self.surroundings.facts(item.namespace, self.facts), self.policy)
+        facts = self.surroundings.facts(item.namespace, self.facts)
+        if request is None:
+            decision = translate(found.pod, facts, self.policy)
+        else:
+            decision = translate_request(request, facts, self.policy)
         invalid = decision.reason is Reason.INVALID_REQUEST
         item.decision = decision
         item.explanation = tuple(explain(decision.claims, found.annotations, self.policy))

@@ -63,11 +63,11 @@ class Surroundings:
         """What to say of the cluster's ResourceQuotas for a converted pod of a namespace (S73)."""
         return self._quotas.get(namespace, ())
 
-    def left_out(self, namespace: str | None) -> Note | None:
-        """Why the webhook is never called for pods of a namespace."""
+    def left_out(self, namespace: str | None, *, creates: bool = True) -> Note | None:
+        """Why the webhook is never called for pods of a namespace; for updates no label is needed (S60)."""
         if namespace in ALWAYS_LEFT_OUT or (namespace is not None and namespace == self.own_namespace):
             return Note(Reason.OPTED_OUT, f"the namespace {namespace} is always left out", "metadata.namespace")
-        why = None if namespace is None else self._opted_out.get(namespace)
+        why = None if namespace is None or not creates else self._opted_out.get(namespace)
         if why is None:
             return None
         return Note(Reason.OPTED_OUT, f"the namespace {namespace} has the label {why}", "metadata.namespace")

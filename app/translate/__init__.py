@@ -3,6 +3,7 @@
 from app.translate.decision import Claim, Decision, Note, Outcome, Role, Template
 from app.translate.facts import Device, DeviceClass, Facts, facts_from_objects
 from app.translate.memory import forget
+from app.translate.operations import Request, translate_request
 from app.translate.policy import Policy, PolicyError
 from app.translate.reasons import Reason
 from app.translate.recorded import recorded_templates
@@ -21,6 +22,7 @@ __all__ = [
     "Policy",
     "PolicyError",
     "Reason",
+    "Request",
     "Role",
     "Template",
     "TranslationSettings",
@@ -28,5 +30,6 @@ __all__ = [
     "forget",
     "recorded_templates",
     "translate",
+    "translate_request",
     "translate_update",
 ]
