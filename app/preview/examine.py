@@ -117,7 +117,7 @@ class _Examiner:
             decision = translate_request(request, facts, self.policy)
         invalid = decision.reason is Reason.INVALID_REQUEST
         item.decision = decision
-        item.explanation = tuple(explain(decision.claims, found.annotations, self.policy))
+        item.explanation = tuple(explain(decision, found.pod, self.policy))
         item.outcome = Outcome.INVALID if invalid else Outcome(decision.outcome.value)
         item.warnings = decision.warnings
         if decision.claims:

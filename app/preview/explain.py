@@ -52,8 +52,6 @@ def _item(item: Item) -> RenderableType:
     parts: list[RenderableType] = [head]
     if item.explanation:
         parts.append(_indented(_table(item.explanation)))
-    elif item.outcome is Outcome.CONVERTED:
-        parts.append(_indented(Text("the keys are removed and no device is claimed (S34)")))
     if item.matches is not None:
         parts += [_indented(Text(sentence)) for sentence in item.matches.sentences()]
     if item.outcome is not Outcome.CONVERTED:
@@ -91,6 +89,8 @@ def _shown(value: object) -> str:
 
 
 def _name(row: Row) -> str:
+    if row.container is None or row.role is None:
+        return "the pod"
     return row.container if row.role is Role.CONTAINER else f"{row.container} ({row.role.value})"
 
 

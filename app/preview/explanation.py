@@ -5,25 +5,27 @@ The report carries these rows, and the text for people is made from them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from app.preview.rules import RULES
-from app.translate import Claim, Policy, Role, TranslationSettings
+from app.translate import Change, Claim, Decision, Policy, Role, TranslationSettings
+from app.translate.containers import GROUPS, items, mapping
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One rule of one claim."""
+    """One rule of one claim, or one that changed a container or the pod besides."""
 
-    container: str
-    role: Role
+    container: str | None
+    """None = the pod itself."""
+    role: Role | None
     first: bool
-    """The first row of its claim."""
+    """The first row of its claim, or of what has none."""
     read: tuple[str, ...]
-    """``nvidia.com/gpu: 1``: resources and annotations."""
+    """``nvidia.com/gpu: 1``: resources, annotations and fields."""
     rule: str
     """``S22``"""
     because: str
@@ -35,7 +37,7 @@ class Row:
         """This row in the report."""
         return {
             "container": self.container,
-            "role": self.role.value,
+            "role": None if self.role is None else self.role.value,
             "read": list(self.read),
             "rule": self.rule,
             "because": self.because,
@@ -44,27 +46,71 @@ class Row:
         }
 
 
-def explain(claims: Sequence[Claim], annotations: Mapping[str, Any], policy: Policy) -> list[Row]:
-    """A row for each rule of each claim.
+def explain(decision: Decision, pod: Mapping[str, Any], policy: Policy) -> list[Row]:
+    """A row for each rule of each claim and each change: by container, in starting order, and last those of the pod.
 
     Args:
-        claims: of one pod.
-        annotations: of that pod, as they were read.
+        decision: about that pod.
+        pod: as it was read.
         policy: what the settings are.
     """
-    rows = []
-    for claim in claims:
-        keys = [f"{key}: {value}" for key, value in claim.read.items()]
-        by_keys = [name for name in claim.rules if not RULES[name].annotations]
-        read = dict(zip(by_keys, _spread(keys, len(by_keys)), strict=True))
-        becomes = _spread(list(_becomes(claim)), len(claim.rules))
-        for index, name in enumerate(claim.rules):
-            rule = RULES[name]
-            lines = read.get(name) or [f"{one}: {annotations[one]}" for one in rule.annotations if one in annotations]
-            setting = None if rule.setting is None else (rule.setting, _value(policy, rule.setting))
-            row = (tuple(lines), name, rule.sentence, setting, tuple(becomes[index]))
-            rows.append(Row(claim.container, claim.role, index == 0, *row))
+    annotations = mapping(mapping(pod.get("metadata")).get("annotations"))
+    spec = mapping(pod.get("spec"))
+    names = [mapping(one).get("name") for group in GROUPS for one in items(spec.get(group))]
+    rows: list[Row] = []
+    for container in dict.fromkeys((*(name if isinstance(name, str) else "" for name in names), None)):
+        before = len(rows)
+        for claim in decision.claims:
+            if claim.container == container:
+                rows += _of_claim(claim, annotations, policy)
+        for change in decision.changes:
+            if change.container == container:
+                rows.append(_of_change(change, policy, first=len(rows) == before))
     return rows
+
+
+def _of_claim(claim: Claim, annotations: Mapping[str, Any], policy: Policy) -> Iterator[Row]:
+    keys = [f"{key}: {value}" for key, value in claim.read.items()]
+    # The numbers of settings may come from several (S12), each with a row of its own.
+    applied = [
+        (name, setting)
+        for name in claim.rules
+        for setting in (claim.settings if name == "S12" else (RULES[name].setting,))
+    ]
+    by_keys = [name for name in claim.rules if not RULES[name].annotations]
+    read = dict(zip(by_keys, _spread(keys, len(by_keys)), strict=True))
+    becomes = _spread(list(_becomes(claim)), len(applied))
+    for index, (name, setting) in enumerate(applied):
+        rule = RULES[name]
+        lines = [f"{one}: {annotations[one]}" for one in rule.annotations if one in annotations]
+        lines += read.pop(name, [])
+        yield Row(
+            claim.container,
+            claim.role,
+            index == 0,
+            tuple(lines),
+            name,
+            rule.sentence,
+            _decider(setting, policy),
+            tuple(becomes[index]),
+        )
+
+
+def _of_change(change: Change, policy: Policy, *, first: bool) -> Row:
+    return Row(
+        change.container,
+        change.role,
+        first,
+        tuple(f"{key}: {value}" for key, value in change.read.items()),
+        change.rule,
+        RULES[change.rule].sentence,
+        _decider(change.setting, policy),
+        change.becomes,
+    )
+
+
+def _decider(setting: str | None, policy: Policy) -> tuple[str, Any] | None:
+    return None if setting is None else (setting, _value(policy, setting))
 
 
 @lru_cache(maxsize=4)
@@ -90,7 +136,11 @@ def _value(policy: Policy, setting: str) -> Any:
 
 
 def _becomes(claim: Claim) -> Iterator[str]:
-    kind = "MIG device" if claim.mig_profile is not None or "mig" in claim.device_class else "card"
+    kind = "card"
+    if claim.share:
+        kind = "share"
+    elif claim.mig_profile is not None or "mig" in claim.device_class:
+        kind = "MIG device"
     devices = f"{claim.devices} {kind}{'' if claim.devices == 1 else 's'}"
     details = []
     if claim.mig_profile is not None:
@@ -99,13 +149,13 @@ def _becomes(claim: Claim) -> Iterator[str]:
         details.append(f"{claim.memory_mib} MiB")
     elif claim.memory_percentage is not None:
         details.append(f"{claim.memory_percentage} % of its memory")
-    else:
+    elif not claim.share:
         details.append("all memory")
     if claim.cores is not None:
         details.append(f"cores {claim.cores}")
     if claim.exclusive:
         details.append("for itself")
-    yield f"{devices}: {', '.join(details)}"
+    yield f"{devices}: {', '.join(details)}" if details else devices
     yield f"class {claim.device_class}"
     if claim.shares_claim_of is not None:
         yield f"claim {claim.claim} of {claim.shares_claim_of}"

@@ -19,7 +19,7 @@ from app.preview.matches import Matches
 from app.preview.positions import locate, steps
 from app.preview.workloads import FoundPod, dotted, name_of, rewritable
 from app.translate import Claim, Decision, Note, Role
-from app.translate.containers import items, mapping
+from app.translate.containers import GROUPS, items, mapping
 
 API_VERSION = "hami.io/v1alpha1"
 
@@ -51,7 +51,7 @@ class Item:
     warnings: tuple[Note, ...] = ()
     """Those of the decision, and those that only the whole object shows."""
     explanation: tuple[Row, ...] = ()
-    """A row for each rule of each claim."""
+    """A row for each rule of each claim and each other change."""
     matches: Matches | None = None
     """What the cluster has for the claims; None where its devices are not known."""
     pod: Mapping[str, Any] | None = None
@@ -175,7 +175,7 @@ class Preview:
 def _containers(pod: Mapping[str, Any], claims: tuple[Claim, ...]) -> list[dict[str, Any]]:
     """Every container of a pod, in the order in which they start, with what it is granted."""
     rows = []
-    for group in ("initContainers", "containers"):
+    for group in GROUPS:
         for one in items(mapping(pod.get("spec")).get(group)):
             name = mapping(one).get("name")
             role = Role.CONTAINER if group == "containers" else Role.INIT

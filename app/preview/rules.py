@@ -1,4 +1,4 @@
-"""The rules that shape a claim, in one sentence each, with the setting or annotations that decide."""
+"""The rules that shape a claim or change a pod, in one sentence each, with the setting or annotations that decide."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from app.translate.selection import MODE, NOT_TYPE, NOT_UUID, NUMA, USE_TYPE, US
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule, for the explanation of a claim."""
+    """One rule, for the explanation of a pod."""
 
     sentence: str
     setting: str | None = None
@@ -20,6 +20,10 @@ class Rule:
 
 
 RULES: Final[dict[str, Rule]] = {
+    "S4": Rule("the old scheduler is gone"),
+    "S5": Rule("converted in an earlier round of this admission: what came back goes again"),
+    "S7": Rule("a pod that names its node skips the scheduler, which allocates claims"),
+    "S12": Rule("a setting gives the number, or multiplies it"),
     "S20": Rule("a count alone is a whole card for itself: all memory, all cores"),
     "S21": Rule("a count alone is whole cards for itself: all memory, all cores"),
     "S22": Rule("a memory limit shares the card; cores are 0, which is no limit, so that neighbours fit"),
@@ -34,18 +38,23 @@ RULES: Final[dict[str, Rule]] = {
     "S31": Rule("both memory keys are given: the amount wins"),
     "S32": Rule("both memory keys are given: the amount wins, 100 % still takes all cores"),
     "S33": Rule("no count is given, so the default counts", setting="defaultGPUNum"),
+    "S34": Rule("nothing is asked for zero devices: the keys go"),
+    "S35": Rule("the priority reaches the program as a variable"),
     "S36": Rule("cores are always written: the driver's default of 100 would keep every neighbour away"),
     "S37": Rule("several devices are different cards, on this scheduler too", setting="schedulerVersion"),
     "S38": Rule("one alternative for each card size, with the percentage of that size", setting="cardMemoryMiB"),
     "S39": Rule("the driver does not share cards", setting="noSharing"),
     "S40": Rule("the driver shares by memory: a whole card asks all of it, cores are never asked"),
-    "S41": Rule("a shared name is a share of a card", setting="bindings.nvidia.shared"),
+    "S41": Rule("a shared name is a share of a device, one of a counted number", setting="bindings.nvidia.shared"),
     "S43": Rule("the name of a MIG resource holds the profile", setting="bindings.nvidia.mig"),
     "S44": Rule("what a plain count means at this site", setting="nvidia.count"),
+    "S45": Rule("cards, shares and MIG devices in one container: one claim for each driver"),
     "S50": Rule("only these cards may be taken, or all but these", annotations=(USE_UUID, NOT_UUID)),
     "S51": Rule("only products that hold such a text, or all that do not", annotations=(USE_TYPE, NOT_TYPE)),
     "S52": Rule("the kind of device; MIG devices by memory, smallest first", annotations=(MODE,)),
     "S53": Rule("all cards come from one NUMA node", setting="numaBind", annotations=(NUMA,)),
-    "S65": Rule("an init container shares the smallest claim that covers it, else it holds its own"),
+    "S60": Rule("the same manifest was applied again: what was converted stays converted"),
+    "S65": Rule("an init container shares the smallest claim that covers it, else it holds its own, as a sidecar does"),
+    "S68": Rule("an option adds what the pod does not set itself"),
 }
-"""By name. A rule that a claim names and this table lacks is a fault that a test finds."""
+"""By name. A rule that a decision names and this table lacks is a fault that a test finds."""

@@ -109,12 +109,13 @@ class Decider(_Shape):
 
 
 class Row(_Shape):
-    """One rule of one claim."""
+    """One rule of one claim, or one that changed a container or the pod besides."""
 
-    container: str
-    role: Literal["container", "init", "sidecar"]
+    container: str | None
+    """null = the pod itself."""
+    role: Literal["container", "init", "sidecar"] | None
     read: list[str]
-    """``nvidia.com/gpu: 1``: resources and annotations."""
+    """``nvidia.com/gpu: 1``: resources, annotations and fields."""
     rule: str
     because: str
     setting: Decider | None

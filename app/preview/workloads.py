@@ -26,11 +26,6 @@ class FoundPod:
     pod: Mapping[str, Any]
     """The pod as the webhook would see it."""
 
-    @property
-    def annotations(self) -> Mapping[str, Any]:
-        """Of that pod."""
-        return mapping(mapping(self.pod.get("metadata")).get("annotations"))
-
 
 def manifests(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
     """The objects of a document with their paths: itself, or the items of a List, also in Lists of Lists.

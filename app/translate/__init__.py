@@ -1,6 +1,6 @@
 """The translation: what a legacy GPU request becomes on DRA. Pure: no I/O, clock, randomness, logging or globals."""
 
-from app.translate.decision import Claim, Decision, Note, Outcome, Role, Template
+from app.translate.decision import Change, Claim, Decision, Note, Outcome, Role, Template
 from app.translate.facts import Device, DeviceClass, Facts, facts_from_objects
 from app.translate.memory import forget
 from app.translate.operations import Request, translate_request
@@ -12,6 +12,7 @@ from app.translate.translate import translate
 from app.translate.update import translate_update
 
 __all__ = [
+    "Change",
     "Claim",
     "Decision",
     "Device",

@@ -6,7 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from app.translate.advice import VISIBLE_DEVICES
-from app.translate.containers import Container, items, mapping
+from app.translate.containers import Container, Shape, items, mapping
+from app.translate.decision import Change
 from app.translate.patch import Patch
 from app.translate.policy import Policy
 
@@ -20,7 +21,7 @@ def add_environment(
     priorities: Mapping[int, int],
     with_devices: Collection[str],
     policy: Policy,
-) -> None:
+) -> list[Change]:
     """Appends variables; a user's own value wins, except for the priority, which legacy appended last too (S35).
 
     Args:
@@ -28,6 +29,7 @@ def add_environment(
         with_devices: names of the containers that get devices.
     """
     options = policy.settings.options
+    changes = []
     for position, (one, raw) in enumerate(containers):
         values = {mapping(e).get("name"): mapping(e).get("value") for e in items(raw.get("env"))}
         extra: dict[str, str] = {}
@@ -36,21 +38,36 @@ def add_environment(
         if one.name in with_devices:
             if options.gpu_core_policy is not None and _CORE_POLICY not in values:
                 extra[_CORE_POLICY] = options.gpu_core_policy
+                changes.append(_added(one, _CORE_POLICY, options.gpu_core_policy, "options.gpuCorePolicy"))
             if options.visible_devices is not None and VISIBLE_DEVICES not in values:
                 extra[VISIBLE_DEVICES] = options.visible_devices
+                changes.append(_added(one, VISIBLE_DEVICES, options.visible_devices, "options.visibleDevices"))
         elif options.hide_from_others and VISIBLE_DEVICES not in values:
             extra[VISIBLE_DEVICES] = "none"
+            changes.append(_added(one, VISIBLE_DEVICES, "none", "options.hideFromOthers"))
         path = ("spec", one.group, one.index, "env")
         patch.append(path, raw.get("env"), [{"name": name, "value": value} for name, value in extra.items()])
+    return changes
 
 
-def add_to_spec(patch: Patch, spec: Mapping[str, Any], policy: Policy) -> None:
+def _added(one: Shape, variable: str, value: str, setting: str) -> Change:
+    return Change("S68", {}, (f"env {variable}={value}",), setting, one.name, one.role)
+
+
+def add_to_spec(patch: Patch, spec: Mapping[str, Any], policy: Policy) -> list[Change]:
     """Sets the runtime class where there is none, and adds tolerations that are not there (S68)."""
     options = policy.settings.options
+    changes = []
     if options.runtime_class_name is not None and not spec.get("runtimeClassName"):
         patch.add(("spec", "runtimeClassName"), options.runtime_class_name)
+        becomes = (f"runtimeClassName: {options.runtime_class_name}",)
+        changes.append(Change("S68", {}, becomes, "options.runtimeClassName"))
     present = items(spec.get("tolerations"))
-    patch.append(("spec", "tolerations"), present, [t for t in option_tolerations(policy) if t not in present])
+    missing = [t for t in option_tolerations(policy) if t not in present]
+    if missing:
+        patch.append(("spec", "tolerations"), present, missing)
+        changes.append(Change("S68", {}, (f"tolerations: {len(missing)} more",), "options.tolerations"))
+    return changes
 
 
 def option_tolerations(policy: Policy) -> list[dict[str, Any]]:

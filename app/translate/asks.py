@@ -6,7 +6,7 @@ Numbers only. Which driver serves an ask and how a claim says it is decided late
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import NamedTuple
 
@@ -53,6 +53,10 @@ class Ask:
     """Memory or cores were asked for, less than a card: a driver that does not share cannot honour it (S39)."""
     cores_given: bool = False
     """The container wrote a number of cores."""
+    settings: tuple[str, ...] = ()
+    """The settings that gave numbers which the container did not write (S12)."""
+    keys: tuple[str, ...] = ()
+    """The keys that ask it."""
     from_count: bool = True
     """Asked through the count, so that annotations act on it (section 5)."""
     rules: tuple[str, ...] = ()
@@ -94,6 +98,8 @@ def asks_of(one: Shape, facts: Facts, policy: Policy) -> Asked:
     if slices > 1:
         text = f"a program uses one MIG slice, container {one.name} gets {slices}"
         asked.warnings.append(Note(Reason.SEVERAL_SLICES, text, one.path))
+    if len({ask.kind for ask in asked.asks}) > 1:
+        asked.asks = [replace(ask, rules=(*ask.rules, "S45")) for ask in asked.asks]
     priority = one.values.get(policy.settings.resource_names.priority)
     return Asked(tuple(asked.asks), tuple(asked.converts), priority, tuple(asked.warnings), tuple(asked.denials))
 
@@ -136,7 +142,7 @@ def _card(one: Shape, facts: Facts, policy: Policy, asked: _Reading) -> None:
         return
     if devices > 0:
         _warn_about_values(one, keys, policy, asked)
-        ask = _card_ask(devices, keys, policy)
+        ask = replace(_card_ask(devices, keys, policy), keys=tuple(written))
         asked.asks.append(ask)
         if "S30" in ask.rules and ask.kind is Kind.CARD and ask.memory_mib is None and ask.percentage is None:
             text = f"all cores take the whole card, as exclusiveCores asks (container {one.name})"
@@ -164,8 +170,20 @@ def _card_ask(devices: int, keys: _CardKeys, policy: Policy) -> Ask:
     mib = keys.memory * settings.memory_factor if keys.memory else default
     share = keys.percentage if not mib and keys.percentage and keys.percentage < FULL else None
     cores = _cores(keys, settings.default_cores)
-    rules = [*(["S33"] if keys.cards is None else []), _rule(devices, keys)]
     kind = Kind(settings.nvidia.count)
+    used = []
+    if keys.memory and settings.memory_factor > 1:
+        used.append("memoryFactor")
+    if default and not keys.memory:
+        used.append("defaultMemory")
+    if settings.default_cores and keys.cores is None and not _is_whole_card(keys):
+        used.append("defaultCores")
+    rules = ["S33"] if keys.cards is None else []
+    if kind is not Kind.CARD:
+        rules.append("S44")
+    elif "defaultMemory" not in used:
+        rules.append(_rule(devices, keys))
+    rules += ["S12"] if used else []
     if cores == FULL and (mib or share) and kind is Kind.CARD:
         rules.append("S30")
         if settings.exclusive_cores == "whole-card":
@@ -178,6 +196,7 @@ def _card_ask(devices: int, keys: _CardKeys, policy: Policy) -> Ask:
         cores=cores,
         limited=bool(mib or share or (keys.cores and keys.cores < FULL)),
         cores_given=bool(keys.cores),
+        settings=tuple(used),
         rules=tuple(dict.fromkeys(rules)),
     )
 
@@ -185,9 +204,12 @@ def _card_ask(devices: int, keys: _CardKeys, policy: Policy) -> Ask:
 def _cores(keys: _CardKeys, default: int) -> int:
     if keys.cores is not None:
         return min(keys.cores, FULL)
+    return FULL if _is_whole_card(keys) else default
+
+
+def _is_whole_card(keys: _CardKeys) -> bool:
     # Legacy looks at the percentage before the memory key, and at keys, not values: gpumem 0 is no whole-card request.
-    whole_card = keys.percentage == FULL if keys.percentage is not None else keys.memory is None
-    return FULL if whole_card else default
+    return keys.percentage == FULL if keys.percentage is not None else keys.memory is None
 
 
 def _refuse(one: Shape, devices: int, keys: _CardKeys, policy: Policy, asked: _Reading) -> None:
@@ -233,8 +255,8 @@ def _rule(devices: int, keys: _CardKeys) -> str:
 def _shared(one: Shape, key: str, match: Match, facts: Facts, policy: Policy, asked: _Reading) -> None:
     """Replicas of time slicing: a share each, where a driver with shares is bound (S41)."""
     if _has_shares(one, key, match.mig_profile, facts, policy, asked):
-        ask = Ask(Kind.SHARE, one.values[key], mig_profile=match.mig_profile, from_count=False, rules=("S41",))
-        _add(one, key, ask, asked)
+        rules = ("S41",) if match.mig_profile is None else ("S41", "S43")
+        _add(one, key, Ask(Kind.SHARE, one.values[key], mig_profile=match.mig_profile, rules=rules), asked)
 
 
 def _has_shares(one: Shape, key: str, mig_profile: str | None, facts: Facts, policy: Policy, asked: _Reading) -> bool:
@@ -265,8 +287,7 @@ def _mig(one: Shape, key: str, match: Match, facts: Facts, policy: Policy, asked
         text = f"{key} stays: this cluster has no DeviceClass {profile.mig.device_class}"
         asked.warnings.append(Note(Reason.MIG_UNBOUND, text, one.key_path(key)))
         return
-    ask = Ask(Kind.MIG, one.values[key], mig_profile=match.mig_profile, from_count=False, rules=("S43",))
-    _add(one, key, ask, asked)
+    _add(one, key, Ask(Kind.MIG, one.values[key], mig_profile=match.mig_profile, rules=("S43",)), asked)
 
 
 def _add(one: Shape, key: str, ask: Ask, asked: _Reading) -> None:
@@ -274,4 +295,4 @@ def _add(one: Shape, key: str, ask: Ask, asked: _Reading) -> None:
     if ask.devices > MAX_DEVICES:
         asked.denials.append(_too_many(one, key, ask.devices))
     elif ask.devices:
-        asked.asks.append(ask)
+        asked.asks.append(replace(ask, keys=(key,), from_count=False))

@@ -18,6 +18,8 @@ from app.translate.policy import Policy
 from app.translate.reasons import Reason
 
 EMPTY: Mapping[str, Any] = {}
+GROUPS = ("initContainers", "containers")
+"""Lists of containers in a pod, in the order in which their containers start."""
 Quantities = tuple[tuple[str, Any], ...]
 
 
@@ -49,6 +51,10 @@ class Shape:
         """Limits and requests with their names."""
         return ("limits", self.limits), ("requests", self.requests)
 
+    def written(self, key: str) -> Any:
+        """The value of a key as it is written; what comes back into a converted container may be a request only."""
+        return self.limits[key] if key in self.limits else self.requests[key]
+
     @property
     def path(self) -> str:
         """Where it is, as people write it: ``spec.containers[0]``."""
@@ -79,7 +85,7 @@ def items(value: object) -> list[Any]:
 def read_containers(spec: Mapping[str, Any], policy: Policy) -> list[Container]:
     """All containers in the order in which they start: init containers and sidecars, then containers."""
     found: list[Container] = []
-    for group in ("initContainers", "containers"):
+    for group in GROUPS:
         for index, raw in enumerate(items(spec.get(group))):
             if isinstance(raw, dict):
                 role = Role.CONTAINER

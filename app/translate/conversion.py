@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from app.translate import additions, advice, gates, marks, quantity
-from app.translate.asks import Asked, asks_of, is_removed
+from app.translate.asks import Asked, Kind, asks_of, is_removed
 from app.translate.claims import ClaimPlan, is_named_after, plan_claims
 from app.translate.containers import EMPTY, Container, Shape, items, mapping, shape_of
-from app.translate.decision import Claim, Decision, Note, Outcome, Role, Template
+from app.translate.decision import Change, Claim, Decision, Note, Outcome, Role, Template
 from app.translate.facts import Facts
 from app.translate.memory import remembered
 from app.translate.notes import short
@@ -24,11 +24,11 @@ from app.translate.selection import ANNOTATIONS, Selection, compare_with_facts, 
 def leave_keys(pod: Mapping[str, Any], policy: Policy, note: Note, warnings: Iterable[Note]) -> Decision:
     """Leaves the keys; the old scheduler's name goes all the same, and a re-apply finds its way back (S4, S60)."""
     patch = Patch()
-    gates.switch_scheduler(pod, patch, policy)
+    changes = gates.switch_scheduler(pod, patch, policy)
     kept = short(warnings)
     if patch.operations:
         marks.mark(pod, patch, marks.Originals(), kept, label=False)
-    return Decision(Outcome.UNTOUCHED, (note,), kept, patch=tuple(patch.operations))
+    return Decision(Outcome.UNTOUCHED, (note,), kept, changes=tuple(changes), patch=tuple(patch.operations))
 
 
 @dataclass(slots=True)
@@ -62,6 +62,7 @@ class Conversion:
     """The containers that were converted in an earlier round: whatever came back into them goes (S5)."""
     warnings: list[Note] = field(default_factory=list)
     denials: list[Note] = field(default_factory=list)
+    changes: list[Change] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.recorded = recorded = marks.read_originals(self.pod)
@@ -199,9 +200,11 @@ class Conversion:
         self.warnings += placement_warnings
         templates = {id(use): use.plan.template(self.avoid) for use in uses if use.owner is None}
         patch = Patch()
-        gates.switch_scheduler(self.pod, patch, self.policy)
+        self.changes += gates.switch_scheduler(self.pod, patch, self.policy)
         if pinned:
-            self.warnings.append(gates.pin_node(self.pod, patch))
+            warning, change = gates.pin_node(self.pod, patch)
+            self.warnings.append(warning)
+            self.changes.append(change)
         priorities = self._strip(patch, parts, uses)
         entries = [
             {"name": use.name, "resourceClaimTemplateName": templates[id(use)].name}
@@ -210,9 +213,9 @@ class Conversion:
         ]
         patch.append(("spec", "resourceClaims"), self.pod["spec"].get("resourceClaims"), entries)
         with_devices = {use.shape.name for use in uses} | {part.shape.name for part in parts if part.ours}
-        additions.add_environment(patch, self.containers, priorities, with_devices, self.policy)
+        self.changes += additions.add_environment(patch, self.containers, priorities, with_devices, self.policy)
         if uses:
-            additions.add_to_spec(patch, self.pod["spec"], self.policy)
+            self.changes += additions.add_to_spec(patch, self.pod["spec"], self.policy)
         warnings = short(self.warnings)
         originals = self._originals(parts, self.recorded or marks.Originals())
         marks.mark(self.pod, patch, originals, warnings, label=True)
@@ -222,6 +225,7 @@ class Conversion:
             (Note(Reason.CONVERTED, "legacy keys were replaced by generated resource claims"),),
             warnings,
             claims=tuple(_claims(uses, templates)),
+            changes=tuple(self.changes),
             templates=tuple(unique.values()),
             patch=tuple(patch.operations),
         )
@@ -232,11 +236,15 @@ class Conversion:
         priorities: dict[int, int] = {}
         for position, part in enumerate(parts):
             part.removed = part.asked.converts
+            self.changes += _removed_without_a_claim(part)
             priority = part.asked.priority
             if priority is not None:
                 # Every container of a pod that converts, also one without a card of its own.
                 priorities[position] = priority
                 part.removed = (*part.removed, name)
+                one = part.shape
+                becomes = (f"env {additions.PRIORITY_VARIABLE}={priority}",)
+                self.changes.append(Change("S35", {name: one.written(name)}, becomes, None, one.name, one.role))
                 if priority > 1:
                     text = f"{name} is {priority}; it is 0 or 1 (container {part.shape.name})"
                     self.warnings.append(Note(Reason.PRIORITY_RANGE, text, part.shape.key_path(name)))
@@ -255,6 +263,16 @@ class Conversion:
                 if others:
                     added[part.shape.name] = others
         return recorded.with_more(containers, added)
+
+
+def _removed_without_a_claim(part: _Part) -> Iterator[Change]:
+    """Keys that came back into a container with a claim of ours (S5), and keys that ask for nothing (S34)."""
+    one = part.shape
+    asking = {key for ask in part.asked.asks for key in ask.keys} if not part.ours else set()
+    read = {key: one.written(key) for key in part.asked.converts if key not in asking}
+    if read:
+        rule, becomes = ("S5", "nothing more than it has") if part.ours else ("S34", "no device")
+        yield Change(rule, read, (becomes,), None, one.name, one.role)
 
 
 def _strip_container(patch: Patch, part: _Part, claims: Sequence[str]) -> None:
@@ -285,7 +303,7 @@ def _removals(one: Shape, keys: tuple[str, ...]) -> tuple[tuple[Operation, ...],
 def _claims(uses: Iterable[Use], templates: Mapping[int, Template]) -> Iterable[Claim]:
     for use in uses:
         owner = use.owner or use
-        for row in owner.plan.rows:
+        for row, own in zip(owner.plan.rows, use.plan.rows, strict=True):
             ask = row.ask
             yield Claim(
                 container=use.shape.name,
@@ -296,12 +314,14 @@ def _claims(uses: Iterable[Use], templates: Mapping[int, Template]) -> Iterable[
                 driver=owner.plan.target.profile.driver,
                 device_class=row.device_class,
                 devices=ask.devices,
-                memory_mib=ask.memory_mib,
-                memory_percentage=ask.percentage,
+                memory_mib=row.memory_mib,
+                memory_percentage=row.percentage,
                 cores=row.cores,
                 exclusive=row.exclusive,
                 mig_profile=ask.mig_profile,
+                share=ask.kind is Kind.SHARE and not owner.plan.target.by_memory,
                 shares_claim_of=use.owner.shape.name if use.owner is not None else None,
-                rules=(*row.rules, *(("S65",) if use.shape.role is not Role.CONTAINER else ())),
-                read={key: value for key, value in use.shape.limits.items() if key in use.shape.keys},
+                rules=(*own.rules, *(("S65",) if use.shape.role is not Role.CONTAINER else ())),
+                settings=own.settings,
+                read={key: use.shape.written(key) for key in own.ask.keys},
             )

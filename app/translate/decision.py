@@ -93,19 +93,37 @@ class Claim(NamedTuple):
     device_class: str
     devices: int
     memory_mib: int | None = None
-    """Per device; None = whole, or a percentage."""
+    """Granted per device; None = all of it, a percentage, or what is free of a share."""
     memory_percentage: int | None = None
     cores: int | None = None
     """Percent per device; None where the driver has no cores."""
     exclusive: bool = False
     """True only when nobody else can get on the card."""
     mig_profile: str | None = None
+    share: bool = False
+    """One of the counted shares of a device (S41)."""
     shares_claim_of: str | None = None
     """Name of the container whose claim an init container re-uses (S65)."""
     rules: tuple[str, ...] = ()
     """The S-rules that decided, in the order in which they applied."""
+    settings: tuple[str, ...] = ()
+    """The settings that gave numbers which the container did not write (S12)."""
     read: Mapping[str, JSON] = MappingProxyType({})
     """The legacy keys behind it with their values, as the pod spelled them."""
+
+
+class Change(NamedTuple):
+    """What a rule changed besides adding claims."""
+
+    rule: str
+    read: Mapping[str, JSON] = MappingProxyType({})
+    """Keys or fields that are gone or decided, with their values."""
+    becomes: tuple[str, ...] = ()
+    setting: str | None = None
+    """Dotted name of the setting that decided, as in the settings file."""
+    container: str | None = None
+    """None = the pod itself."""
+    role: Role | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +135,7 @@ class Decision:
     """Why this outcome; at least one."""
     warnings: tuple[Note, ...] = ()
     claims: tuple[Claim, ...] = ()
+    changes: tuple[Change, ...] = ()
     templates: tuple[Template, ...] = ()
     """Must exist before the pod is admitted."""
     patch: tuple[Mapping[str, JSON], ...] = ()

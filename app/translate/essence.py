@@ -11,12 +11,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from app.translate import advice, gates
-from app.translate.containers import items, mapping
+from app.translate.containers import GROUPS, items, mapping
 from app.translate.decision import CONVERTED_LABEL, ORIGINALS_ANNOTATION, WARNINGS_ANNOTATION
 from app.translate.policy import Policy
 from app.translate.selection import ANNOTATIONS
 
-_GROUPS = ("initContainers", "containers")
 _SPEC = ("schedulerName", "nodeName", "affinity", "nodeSelector", "resourceClaims", "tolerations", "runtimeClassName")
 _CONTAINER = ("name", "restartPolicy", "resources", "env")
 _LABELS = (gates.IGNORE_LABEL, CONVERTED_LABEL, advice.KUEUE_LABEL)
@@ -35,7 +34,7 @@ def essence(pod: Mapping[str, Any], policy: Policy) -> dict[str, Any]:
     """A pod with only what rules read, in the same places; wrongly typed parts stay as they are."""
     spec = mapping(pod.get("spec"))
     reduced: dict[str, Any] = {name: spec[name] for name in _SPEC if name in spec}
-    for group in _GROUPS:
+    for group in GROUPS:
         if group in spec:
             reduced[group] = [_container(raw) if isinstance(raw, dict) else raw for raw in items(spec[group])]
     result: dict[str, Any] = {"spec": reduced}
@@ -69,7 +68,7 @@ def _manager(one: Any, spec: Mapping[str, Any]) -> dict[str, Any]:
     """A field manager with what it owns of the containers' resources."""
     fields = mapping(mapping(mapping(one).get("fieldsV1")).get("f:spec"))
     owned: dict[str, Any] = {}
-    for group in _GROUPS:
+    for group in GROUPS:
         containers = mapping(fields.get(f"f:{group}"))
         keys = [f'k:{{"name":"{mapping(raw).get("name")}"}}' for raw in spec.get(group, ())] if containers else []
         owned[f"f:{group}"] = {

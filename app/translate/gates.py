@@ -7,7 +7,7 @@ from typing import Any
 
 from app.drivers import DriverProfile
 from app.translate.containers import Container, items, mapping
-from app.translate.decision import Note
+from app.translate.decision import Change, Note
 from app.translate.patch import Patch, Path
 from app.translate.policy import Policy
 from app.translate.reasons import Reason
@@ -42,11 +42,14 @@ def stays_out(pod: Mapping[str, Any], policy: Policy) -> Note | None:
     return Note(Reason.FOREIGN_SCHEDULER, text, "spec.schedulerName")
 
 
-def switch_scheduler(pod: Mapping[str, Any], patch: Patch, policy: Policy) -> None:
+def switch_scheduler(pod: Mapping[str, Any], patch: Patch, policy: Policy) -> list[Change]:
     """Rewrites the old scheduler's name (S4)."""
     schedulers = policy.settings.schedulers
     if mapping(pod.get("spec")).get("schedulerName") == schedulers.legacy:
         patch.replace(("spec", "schedulerName"), schedulers.target)
+        becomes = (f"schedulerName: {schedulers.target}",)
+        return [Change("S4", {"schedulerName": schedulers.legacy}, becomes, "schedulers.target")]
+    return []
 
 
 def check_node_name(pod: Mapping[str, Any], policy: Policy) -> tuple[Note | None, bool]:
@@ -60,13 +63,14 @@ def check_node_name(pod: Mapping[str, Any], policy: Policy) -> tuple[Note | None
     return None, True
 
 
-def pin_node(pod: Mapping[str, Any], patch: Patch) -> Note:
+def pin_node(pod: Mapping[str, Any], patch: Patch) -> tuple[Note, Change]:
     """Turns ``spec.nodeName`` into a required node affinity (S7)."""
     name = mapping(pod.get("spec"))["nodeName"]
     patch.remove(("spec", "nodeName"))
     patch.put(pod, TERMS, pinned_terms(required_terms(pod), name))
     text = f"nodeName {name} became a required node affinity; the node's taints now apply"
-    return Note(Reason.NODE_NAME_PINNED, text, "spec.nodeName")
+    change = Change("S7", {"nodeName": name}, ("required node affinity: metadata.name",), "nodeName")
+    return Note(Reason.NODE_NAME_PINNED, text, "spec.nodeName"), change
 
 
 def pinned_terms(terms: Sequence[Any], node: str) -> list[Any]:

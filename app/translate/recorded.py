@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from app.translate.containers import items, mapping
+from app.translate.containers import GROUPS, items, mapping
 from app.translate.decision import Template
 from app.translate.facts import Facts
 from app.translate.marks import read_originals
@@ -27,7 +27,7 @@ def recorded_templates(pod: Mapping[str, Any], facts: Facts, policy: Policy) -> 
     annotations = mapping(metadata.get("annotations"))
     # Only what templates depend on: the asks and the annotations that choose cards.
     asking: dict[str, Any] = {"schedulerName": policy.settings.schedulers.legacy}
-    for group in ("initContainers", "containers"):
+    for group in GROUPS:
         asking[group] = [
             {
                 "name": mapping(raw).get("name"),

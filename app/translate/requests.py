@@ -38,8 +38,12 @@ class Row:
     request: str
     device_class: str
     exclusive: bool
+    memory_mib: int | None
+    percentage: int | None
     cores: int | None
+    """Of each device; None where the request has no such capacity: the device is taken as it is."""
     rules: tuple[str, ...]
+    settings: tuple[str, ...]
 
 
 class RequestBuilder:
@@ -58,7 +62,7 @@ class RequestBuilder:
         self.requests: list[dict[str, Any]] = []
         self.constraints: list[dict[str, Any]] = []
         self.findings: list[Finding] = []
-        self.rules: list[str] = list(ask.rules)
+        self.rules: list[str] = [*ask.rules, *(["S52"] if selection.mode is not None else [])]
 
     def build(self, *, shares_claim: bool) -> None:
         """Fills ``requests``, ``constraints`` and ``findings``.
@@ -69,7 +73,7 @@ class RequestBuilder:
         options = self._options()
         count, copies = self.ask.devices, 1
         if count > 1:
-            self.rules.append("S37")
+            self.rules += [] if self.target.mig else ["S37"]  # MIG devices may be of one card
             mixed = self.target.by_memory and len(options) > 1 and count <= _MIXED_PROFILES
             if mixed or (self.shareable and self._old_scheduler()):
                 count, copies = 1, count
@@ -87,15 +91,20 @@ class RequestBuilder:
 
     def row(self) -> Row:
         """The request as reports show it."""
-        whole = self.ask.memory_mib is None and self.ask.percentage is None
+        limits = self.shareable and not self.target.by_memory
+        memory, percentage = (self.ask.memory_mib, self.ask.percentage) if limits else (None, None)
+        whole = memory is None and percentage is None
         exclusive = not self.target.mig and (not self.shareable or (whole and "unlimited" not in self.sharing))
         return Row(
             self.ask,
             self.name,
             self.target.device_class,
             exclusive and not self.share,
+            memory,
+            percentage,
             self.ask.cores if self._has_cores() else None,
             tuple(dict.fromkeys(self.rules)),
+            tuple(name for name in self.ask.settings if name != "defaultCores" or self._has_cores()),
         )
 
     def slug(self) -> str:
@@ -145,6 +154,7 @@ class RequestBuilder:
         if self.share:
             capacity |= self._shares(1)
         if ask.memory_mib is not None:
+            self.rules += ["S40"] if self.share else []
             return [("amount", self._option(base, {**self._memory(f"{ask.memory_mib}Mi"), **capacity}))]
         if self.share and ask.percentage is None:
             return [("share", self._option(base, capacity))]
@@ -209,11 +219,12 @@ class RequestBuilder:
             return []
         self.rules.append("S39")
         title, names = self.target.profile.title, self.policy.settings.resource_names
+        devices = "MIG devices" if self.target.mig else "cards"
         if self.policy.settings.no_sharing == "deny":
-            raise CannotServeError(
-                Reason.NO_SHARING, f"{title} hands out whole cards only: write {names.count} alone (noSharing is deny)"
-            )
-        self.findings.append((Reason.WHOLE_CARD_INSTEAD, f"{title} does not share cards: whole cards are taken"))
+            text = f"{title} hands out whole {devices} only: write {names.count} alone (noSharing is deny)"
+            raise CannotServeError(Reason.NO_SHARING, text)
+        text = f"{title} does not share {devices}: whole {devices} are taken"
+        self.findings.append((Reason.WHOLE_CARD_INSTEAD, text))
         memory = self.target.profile.capacity.memory
         if self.ask.memory_mib is None or memory is None or not self.target.publishes(memory, self.facts):
             return []
@@ -254,7 +265,6 @@ class RequestBuilder:
 
     def _mig_by_memory(self, base: Sequence[str]) -> list[tuple[str, dict[str, Any]]]:
         """MIG devices with at least the asked memory, smallest profile first (S52)."""
-        self.rules.append("S52")
         profile, mib = self.target.profile, self.ask.memory_mib or 0
         memory = profile.capacity.memory
         large_enough = [] if memory is None else [cel.memory(profile.driver, memory, ">=", f"{mib}Mi")]
@@ -274,9 +284,9 @@ class RequestBuilder:
     def _bind_numa(self, scope: Mapping[str, Any]) -> None:
         if not self.selection.numa or self.ask.devices == 1:
             return
-        self.rules.append("S53")
         attribute = numa_attribute(self.target, self.facts)
         if attribute is not None:
+            self.rules.append("S53")
             self.constraints.append({**scope, "matchAttribute": attribute})
             return
         text = f"{NUMA} has no effect: {self.target.profile.title} publishes no NUMA node"

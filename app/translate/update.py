@@ -16,7 +16,7 @@ from typing import Any
 from app.translate import marks, quantity
 from app.translate.additions import PRIORITY_VARIABLE, option_tolerations
 from app.translate.containers import Container, Shape, check, items, mapping, read_containers
-from app.translate.decision import Decision, Note, Outcome
+from app.translate.decision import Change, Decision, Note, Outcome
 from app.translate.gates import TERMS, pinned_terms, required_terms
 from app.translate.patch import Patch, Path
 from app.translate.policy import Policy
@@ -53,7 +53,8 @@ def translate_update(pod: Mapping[str, Any], old: Mapping[str, Any], policy: Pol
         return _untouched("no legacy key came back")
     restoration.keep_field_managers(old)
     note = Note(Reason.REAPPLIED, "the same manifest was applied again; what was converted stays converted")
-    return Decision(Outcome.CONVERTED, (note,), patch=tuple(operations))
+    change = Change("S60", becomes=("the pod as it is stored",))
+    return Decision(Outcome.CONVERTED, (note,), changes=(change,), patch=tuple(operations))
 
 
 class _Restoration:

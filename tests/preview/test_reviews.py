@@ -66,6 +66,7 @@ def test_S60_the_review_of_a_re_apply_shows_the_stored_pod() -> None:
     item = item_of(REVIEWS["re-apply"])
     assert item.pod == STORED
     assert item.report()["templates"] == []
+    assert [row.rule for row in item.explanation] == ["S60"]
 
 
 def test_other_operations_say_which_they_are() -> None:

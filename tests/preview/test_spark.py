@@ -76,7 +76,7 @@ def test_what_the_translation_reads_reaches_the_pod() -> None:
         "tolerations": [{"operator": "Exists"}],
     }
     (found,) = find_pods(application(executor=part))
-    assert found.annotations == {"nvidia.com/use-gputype": "T4"}
+    assert found.pod["metadata"]["annotations"] == {"nvidia.com/use-gputype": "T4"}
     assert found.pod["spec"] == {
         "containers": [
             {
@@ -110,7 +110,7 @@ def test_a_template_beside_the_fields_is_the_same_pod() -> None:
         },
     }
     (found,) = find_pods(application(executor={"gpu": GPU, "template": template}))
-    assert found.annotations == {"a": "b"}
+    assert found.pod["metadata"]["annotations"] == {"a": "b"}
     assert found.pod["spec"]["containers"] == [
         {
             "name": "spark-kubernetes-executor",

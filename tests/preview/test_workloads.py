@@ -183,8 +183,8 @@ def test_S71_the_pod_metadata_of_a_workflow_reaches_its_pods_and_those_of_a_temp
     }
     first, second = find_pods(custom("argoproj.io/v1alpha1", kind, around(spec), labels={"not": "copied"}))
     assert first.pod["metadata"]["labels"] == {"team": "a"}
-    assert first.annotations == {"nvidia.com/use-gputype": "T4", "nvidia.com/numa-bind": "true"}
-    assert second.annotations == {"nvidia.com/use-gputype": "L40", "nvidia.com/numa-bind": "true"}
+    assert first.pod["metadata"]["annotations"] == {"nvidia.com/use-gputype": "T4", "nvidia.com/numa-bind": "true"}
+    assert second.pod["metadata"]["annotations"] == {"nvidia.com/use-gputype": "L40", "nvidia.com/numa-bind": "true"}
 
 
 def test_containers_without_a_name_get_the_name_their_operator_gives() -> None:

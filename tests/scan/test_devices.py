@@ -99,6 +99,13 @@ def test_whole_devices_take_at_least_the_smallest_cards() -> None:
     assert to_json(report)["devices"][0]["short"] == []
 
 
+def test_S41_counted_shares_are_no_whole_devices() -> None:
+    shares = {"nvidia": {"shared": "gpu.nvidia.com-shares"}}
+    report = scanned(pod("p", {f"{GPU}.shared": 2}), bindings=shares, as_if_installed=True)
+    (asked,) = (row["asked"] for row in to_json(report)["devices"] if row["driver"] == "gpu.nvidia.com")
+    assert (asked["devices"], asked["wholeDevices"]) == (2, 0)
+
+
 @pytest.mark.parametrize(
     ("taken", "short"), [(1, []), (2, ["40,958 MiB asked in parts, 40,957 MiB free beside whole devices"])]
 )

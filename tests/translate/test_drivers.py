@@ -465,3 +465,26 @@ def test_S62_the_order_of_keys_in_a_file_names_no_other_template() -> None:
         {"nvidia.com/mig-2g.20gb": 1, "nvidia.com/mig-1g.10gb": 1},
     )
     assert decide(asking(one)).templates == decide(asking(other)).templates
+
+
+@pytest.mark.parametrize("limits", [{GPU: 1, MEM: 8000}, {GPU: 1, PCT: 50}, {GPU: 1, CORES: 30}])
+def test_S39_a_claim_grants_what_its_request_limits(limits: dict[str, int]) -> None:
+    """A whole card is granted whole, whatever part of it was asked."""
+    (claim,) = decide(asking(limits), H100, ON_NVIDIA).claims
+    assert (claim.memory_mib, claim.memory_percentage, claim.cores, claim.exclusive) == (None, None, None, True)
+
+
+def test_S39_a_count_that_means_a_mig_device_takes_a_whole_one() -> None:
+    decision = decide(asking({GPU: 1, MEM: 8000}), policy=policy(nvidia={"count": "mig"}))
+    assert decision.claims[0].memory_mib is None
+    assert "does not share MIG devices: whole MIG devices are taken" in decision.warnings[0].message
+
+
+def test_S52_a_mig_device_chosen_by_memory_is_granted_whole() -> None:
+    manifest = asking({GPU: 1, MEM: 8000}, {"nvidia.com/vgpu-mode": "mig"})
+    assert decide(manifest, MIG_NODE).claims[0].memory_mib is None
+
+
+def test_S41_a_share_grants_no_memory_and_is_not_for_itself() -> None:
+    (claim,) = decide(asking({"nvidia.com/gpu.shared": 1}), shares_facts(4), SHARES).claims
+    assert (claim.share, claim.memory_mib, claim.exclusive) == (True, None, False)

@@ -51,7 +51,7 @@ class Need:
         """Counts one claim of each pod."""
         devices = claim.devices * pods
         self.devices += devices
-        if claim.exclusive or (claim.memory_mib is None and claim.memory_percentage is None):
+        if claim.exclusive or (claim.memory_mib is None and claim.memory_percentage is None and not claim.share):
             self.whole += devices
             return
         self.memory_mib += (claim.memory_mib or 0) * devices

@@ -13,8 +13,6 @@ export function explanation(item, line, stays, go) {
   if (item.outcome !== "converted")
     parts.push(...item.reasons.map((reason) => because(item, reason, reason.line ?? line, go)));
   if (item.explanation?.length > 0) parts.push(table(item.explanation));
-  else if (item.outcome === "converted")
-    parts.push(el("p", { text: "The keys are removed and no device is claimed." }));
   if (stays) parts.push(el("div", { class: "callout" }, el("p", { text: stays })));
   parts.push(
     ...item.warnings.map((text) =>
@@ -68,13 +66,15 @@ function table(rows) {
   );
 }
 
-/** Rows of one claim each: a container has one for each driver, and a rule is named once for each claim. */
+/** Rows of one claim each: a container has one for each driver, and a rule is named once for each claim and setting. */
 function claims(rows) {
   const found = [];
   for (const row of rows) {
     const last = found.at(-1);
     const more =
-      last?.[0].container === row.container && last[0].role === row.role && last.every((one) => one.rule !== row.rule);
+      last?.[0].container === row.container &&
+      last[0].role === row.role &&
+      last.every((one) => one.rule !== row.rule || one.setting?.name !== row.setting?.name);
     if (more) last.push(row);
     else found.push([row]);
   }
@@ -82,11 +82,16 @@ function claims(rows) {
 }
 
 function claim(rows) {
-  const [{ container, role }] = rows;
+  const [{ container, role }] = rows; // null for the pod itself
   return el(
     "tr",
     {},
-    el("th", { scope: "row" }, container, role === "container" ? null : el("span", { class: "role", text: role })),
+    el(
+      "th",
+      { scope: "row" },
+      container ?? "the pod",
+      role && role !== "container" ? el("span", { class: "role", text: role }) : null,
+    ),
     el(
       "td",
       { class: "read" },
