@@ -196,6 +196,7 @@ def granted(claim: Claim) -> dict[str, Any]:
         "cores": claim.cores,
         "exclusive": claim.exclusive,
         "migProfile": claim.mig_profile,
+        "share": claim.share,
     }
 
 

@@ -83,6 +83,8 @@ class Claim(_Shape):
     exclusive: bool
     """Nobody else can get on the card."""
     mig_profile: str | None
+    share: bool
+    """One of the counted shares of a device."""
     shares_claim_of: str | None
     """The container whose claim an init container re-uses."""
     read: JSON

@@ -62,6 +62,7 @@ def test_its_members_are_those_of_the_published_format() -> None:
         "cores": 0,
         "exclusive": False,
         "migProfile": None,
+        "share": False,
         "sharesClaimOf": None,
         "read": {"nvidia.com/gpu": 1, "nvidia.com/gpumem": 8000},
         "rules": claim["rules"],

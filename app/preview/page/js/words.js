@@ -10,12 +10,14 @@ export function headline(item) {
 
 function granted(claim) {
   const mig = claim.migProfile !== null;
-  const count = `${claim.devices} ${mig ? "MIG " : ""}${mig ? claim.migProfile : "card"}${claim.devices === 1 || mig ? "" : "s"}`;
+  const kind = mig ? `MIG ${claim.migProfile}` : claim.share ? "share" : "card";
+  const count = `${claim.devices} ${kind}${claim.devices === 1 || mig ? "" : "s"}`;
   return [count, memory(claim), claim.cores ? `${claim.cores} % cores` : null].filter(Boolean).join(" · ");
 }
 
 function memory(claim) {
   if (claim.migProfile !== null) return null;
   if (claim.memoryMiB !== null) return `${claim.memoryMiB} MiB`;
-  return claim.memoryPercentage !== null ? `${claim.memoryPercentage} % memory` : "whole";
+  if (claim.memoryPercentage !== null) return `${claim.memoryPercentage} % memory`;
+  return claim.share ? null : "whole";
 }
