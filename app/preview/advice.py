@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from app.preview.kinds import GROUPS, Path
@@ -38,12 +38,18 @@ def about_workload(manifest: Mapping[str, Any], found: FoundPod) -> list[Note]:
     return warnings
 
 
-def outside_containers(manifest: Mapping[str, Any], policy: Policy) -> list[Note]:
-    """Resources with legacy keys that are no container's, so that no pod asks for them (S71)."""
+def outside_containers(manifest: Mapping[str, Any], found: Iterable[FoundPod], policy: Policy) -> list[Note]:
+    """Resources with legacy keys that are no container's, so that no pod asks for them (S71).
+
+    Those of the found pods themselves are not meant: the API server refuses such a pod (S6).
+    """
     rules = GROUPS.get(group_of(manifest))
     single = frozenset(field for field, _ in rules.single) if rules is not None else frozenset[str]()
+    pod_level = {(*one.path, "spec", "resources") for one in found}
     warnings = []
     for path, resources in _resources(manifest, (), single):
+        if path in pod_level:
+            continue
         for part in ("limits", "requests"):
             keys = [key for key in mapping(resources.get(part)) if classify(policy, key) is not None]
             if keys:

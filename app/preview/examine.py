@@ -87,7 +87,7 @@ class _Examiner:
 
     def _manifest(self, source: Source, document: Document, path: Path, manifest: Mapping[str, Any]) -> Iterator[Item]:
         found = find_pods(manifest)
-        general = (*about_object(manifest, self.policy, self.facts), *outside_containers(manifest, self.policy))
+        general = (*about_object(manifest, self.policy, self.facts), *outside_containers(manifest, found, self.policy))
         for one in found:
             item = Item(source, document, Outcome.UNTOUCHED, manifest, path, one, pod=one.pod)
             self._pod(item, one)

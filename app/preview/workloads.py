@@ -174,7 +174,8 @@ def _inline(value: Mapping[str, Any], rules: Group) -> dict[str, Any] | None:
     single = [{**value[field], "name": name} for field, name in rules.single if isinstance(value.get(field), dict)]
     if not single and not _has_containers(value):
         return None
-    spec = {field: part for field, part in value.items() if field not in rules.not_pod}
+    # The resources of such a mapping are its operator's own, not those of a pod.
+    spec = {field: part for field, part in value.items() if field not in rules.not_pod and field != "resources"}
     for field, _ in rules.single:
         spec.pop(field, None)
     sidecars = items(spec.pop("sidecars", None)) if single else []

@@ -133,22 +133,52 @@ def _shape(
 
 
 def malformed(pod: Mapping[str, Any], containers: list[Container]) -> list[Note]:
-    """Places that a patch may add to and that hold a list instead of a map, or the other way round (S6).
+    """Places that rules read or a patch changes, and that hold another type than they must (S6).
 
     ``null`` is fine everywhere; anything else is refused by the API server's decoder.
     """
     metadata, spec = pod.get("metadata"), mapping(pod.get("spec"))
     maps = [("metadata", metadata), ("spec.affinity", spec.get("affinity"))]
     maps += [(f"metadata.{name}", mapping(metadata).get(name)) for name in ("labels", "annotations")]
-    lists = [(f"spec.{name}", spec.get(name)) for name in ("resourceClaims", "tolerations")]
+    lists = [(f"spec.{name}", spec.get(name)) for name in ("resourceClaims", "tolerations", *GROUPS)]
+    for group in GROUPS:
+        maps += [(f"spec.{group}[{index}]", raw) for index, raw in enumerate(items(spec.get(group)))]
     for shape, raw in containers:
+        resources = raw.get("resources")
         lists.append((f"{shape.path}.env", raw.get("env")))
-        lists.append((f"{shape.path}.resources.claims", mapping(raw.get("resources")).get("claims")))
-    wrong = [(where, value, "map") for where, value in maps if value is not None and not isinstance(value, dict)]
-    wrong += [(where, value, "list") for where, value in lists if value is not None and not isinstance(value, list)]
+        lists.append((f"{shape.path}.resources.claims", mapping(resources).get("claims")))
+        maps.append((f"{shape.path}.resources", resources))
+        maps += [(f"{shape.path}.resources.{part}", mapping(resources).get(part)) for part in ("limits", "requests")]
+    texts = [
+        (f'metadata.{name}["{key}"]', value)
+        for name in ("labels", "annotations")
+        for key, value in mapping(mapping(metadata).get(name)).items()
+    ]
+    wrong = [(where, value, "a map") for where, value in maps if value is not None and not isinstance(value, dict)]
+    wrong += [(where, value, "a list") for where, value in lists if value is not None and not isinstance(value, list)]
+    wrong += [(where, value, "text, in quotes") for where, value in texts if not isinstance(value, str | None)]
     return [
-        Note(Reason.INVALID_REQUEST, f"{where} is {quantity.shown(value)}: must be a {kind}", where)
+        Note(Reason.INVALID_REQUEST, f"{where} is {_as_json(value)}: must be {kind}", where)
         for where, value, kind in wrong
+    ]
+
+
+def _as_json(value: object) -> str:
+    """A value as manifests spell it: ``true``, not ``True``."""
+    return str(value).lower() if isinstance(value, bool) else quantity.shown(value)
+
+
+def pod_level(spec: Mapping[str, Any], policy: Policy) -> list[Note]:
+    """Keys in the resources of the pod itself: the API server takes cpu, memory and hugepages there (S6)."""
+    return [
+        Note(
+            Reason.INVALID_REQUEST,
+            f"{key} is no resource of a pod, only cpu, memory and hugepages are: write it in a container",
+            f'spec.resources.{part}["{key}"]',
+        )
+        for part in ("limits", "requests")
+        for key in mapping(mapping(spec.get("resources")).get(part))
+        if classify(policy, key) is not None
     ]
 
 

@@ -183,10 +183,11 @@ class Conversion:
             self.warnings += self.selection_warnings
             for profile in {profile.name: profile for profile in counted}.values():
                 self.warnings += compare_with_facts(self.selection, profile, self.facts)
-        written = [name for name in ANNOTATIONS if str(annotations.get(name) or "").strip()]
-        if written and len(counted) < len(asks):
-            text = f"{written[0]} has no effect on devices asked as {self.policy.settings.resource_names.mig_prefix}*"
-            self.warnings.append(Note(Reason.ANNOTATION_ON_MIG, text, f'metadata.annotations["{written[0]}"]'))
+        keys = sorted({key for ask, _ in asks if not ask.from_count for key in ask.keys})
+        for name in ANNOTATIONS if keys else ():
+            if str(annotations.get(name) or "").strip():
+                text = f"{name} has no effect on devices asked as {', '.join(keys)}"
+                self.warnings.append(Note(Reason.ANNOTATION_ON_MIG, text, f'metadata.annotations["{name}"]'))
 
     def _convert(
         self,

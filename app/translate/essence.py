@@ -16,7 +16,10 @@ from app.translate.decision import CONVERTED_LABEL, ORIGINALS_ANNOTATION, WARNIN
 from app.translate.policy import Policy
 from app.translate.selection import ANNOTATIONS
 
-_SPEC = ("schedulerName", "nodeName", "affinity", "nodeSelector", "resourceClaims", "tolerations", "runtimeClassName")
+_SPEC = (
+    "schedulerName", "nodeName", "affinity", "nodeSelector", "resourceClaims", "tolerations", "runtimeClassName",
+    "resources",
+)  # fmt: skip
 _CONTAINER = ("name", "restartPolicy", "resources", "env")
 _LABELS = (gates.IGNORE_LABEL, CONVERTED_LABEL, advice.KUEUE_LABEL)
 _ANNOTATIONS = (
@@ -36,7 +39,9 @@ def essence(pod: Mapping[str, Any], policy: Policy) -> dict[str, Any]:
     reduced: dict[str, Any] = {name: spec[name] for name in _SPEC if name in spec}
     for group in GROUPS:
         if group in spec:
-            reduced[group] = [_container(raw) if isinstance(raw, dict) else raw for raw in items(spec[group])]
+            reduced[group] = spec[group]
+            if isinstance(spec[group], list):
+                reduced[group] = [_container(raw) if isinstance(raw, dict) else raw for raw in spec[group]]
     result: dict[str, Any] = {"spec": reduced}
     metadata = pod.get("metadata")
     if isinstance(metadata, dict):
@@ -61,7 +66,8 @@ def _container(raw: Mapping[str, Any]) -> dict[str, Any]:
 def _pick(values: Any, names: tuple[str, ...]) -> Any:
     if not isinstance(values, dict):
         return values
-    return {name: values[name] for name in names if name in values}
+    # Values that are no text too: the API server refuses them, whatever their name (S6).
+    return {name: value for name, value in values.items() if name in names or not isinstance(value, str | None)}
 
 
 def _manager(one: Any, spec: Mapping[str, Any]) -> dict[str, Any]:
@@ -70,7 +76,7 @@ def _manager(one: Any, spec: Mapping[str, Any]) -> dict[str, Any]:
     owned: dict[str, Any] = {}
     for group in GROUPS:
         containers = mapping(fields.get(f"f:{group}"))
-        keys = [f'k:{{"name":"{mapping(raw).get("name")}"}}' for raw in spec.get(group, ())] if containers else []
+        keys = [f'k:{{"name":"{mapping(raw).get("name")}"}}' for raw in items(spec.get(group))] if containers else []
         owned[f"f:{group}"] = {
             key: {"f:resources": mapping(containers.get(key)).get("f:resources")} for key in keys if key in containers
         }

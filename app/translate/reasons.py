@@ -83,7 +83,7 @@ class Reason(StrEnum):
     SEVERAL_SLICES = "several-slices", "S43", "A program uses one MIG slice, however many it sees."
 
     # Warnings about annotations.
-    ANNOTATION_ON_MIG = "annotation-on-mig", "S50", "The annotation never had an effect on mig-* keys."
+    ANNOTATION_ON_MIG = "annotation-on-mig", "S50", "The annotation never had an effect on mig-* and shared keys."
     UUID_FORM = "uuid-form", "S50", "Not the UUID of a card."
     UUID_UNKNOWN = "uuid-unknown", "S50", "No card of this cluster has that UUID."
     WIDE_COMMA = "wide-comma", "S50", "A full-width comma does not separate names."

@@ -266,6 +266,9 @@ class RequestBuilder:
     def _mig_by_memory(self, base: Sequence[str]) -> list[tuple[str, dict[str, Any]]]:
         """MIG devices with at least the asked memory, smallest profile first (S52)."""
         profile, mib = self.target.profile, self.ask.memory_mib or 0
+        if self.ask.cores_given:
+            text = f"MIG devices have no cores: {self.policy.settings.resource_names.cores} has no effect"
+            self.findings.append((Reason.CORES_UNSUPPORTED, text))
         memory = profile.capacity.memory
         large_enough = [] if memory is None else [cel.memory(profile.driver, memory, ">=", f"{mib}Mi")]
         names = mig_profiles_of_at_least(self.target, mib, self.selection, self.facts)

@@ -25,7 +25,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from app.translate import advice, gates
-from app.translate.containers import Container, check, items, malformed, mapping, read_containers
+from app.translate.containers import Container, check, items, malformed, mapping, pod_level, read_containers
 from app.translate.conversion import Conversion, leave_keys
 from app.translate.decision import CONVERTED_LABEL, Decision, Note, Outcome
 from app.translate.essence import essence
@@ -68,7 +68,7 @@ def translate(pod: Mapping[str, Any], facts: Facts, policy: Policy, *, avoid: fr
 def _translate(pod: Mapping[str, Any], facts: Facts, policy: Policy, avoid: frozenset[str]) -> Decision:
     spec = mapping(pod.get("spec"))
     containers = read_containers(spec, policy)
-    if any(shape.keys for shape, _ in containers):
+    if any(shape.keys for shape, _ in containers) or pod_level(spec, policy):
         what_counts = essence(pod, policy)
         decisions = _decisions(tuple(shape for shape, _ in containers), facts, policy, avoid)
         for known, decision in decisions:
@@ -92,11 +92,11 @@ def _is_large(pod: Mapping[str, Any]) -> bool:
         return True
     spec = mapping(pod.get("spec"))
     containers = (mapping(raw) for group in ("initContainers", "containers") for raw in items(spec.get(group)))
-    return any(_length_of(one) > _LARGE_CHARACTERS for one in containers)
+    return any(_length_of(one) > _LARGE_CHARACTERS for one in (spec, *containers))
 
 
 def _length_of(container: Mapping[str, Any]) -> int:
-    """Of what is kept of it: name, resource names and quantities."""
+    """Of what is kept of it, or of a pod: name, resource names and quantities."""
     resources = mapping(container.get("resources"))
     parts = (mapping(resources.get(part)) for part in ("limits", "requests"))
     return _length(container.get("name")) + sum(len(k) + _length(v) for part in parts for k, v in part.items())
@@ -123,15 +123,17 @@ def _decide(pod: Mapping[str, Any], facts: Facts, policy: Policy, avoid: frozens
         return Decision(Outcome.UNTOUCHED, (staying_out,), short((staying_out,) if _warns(staying_out) else ()))
     conversion = Conversion(pod, containers, facts, policy, avoid)
     invalid, too_large = check([one for one in containers if one.shape not in conversion.ours])
-    invalid += malformed(pod, containers)
+    invalid += malformed(pod, containers) + pod_level(pod["spec"], policy)
+    look_alikes = advice.look_alikes(containers, policy)
     if invalid:
         reasons = tuple(Note(Reason.INVALID_REQUEST, note.message, note.path) for note in invalid)
-        warnings = short(note for note in invalid if note.reason is not Reason.INVALID_REQUEST)
-        return Decision(Outcome.UNTOUCHED, reasons, warnings)
+        warnings = [note for note in invalid if note.reason is not Reason.INVALID_REQUEST]
+        return Decision(Outcome.UNTOUCHED, reasons, short(warnings + look_alikes))
     if too_large:
-        return Decision(Outcome.DENIED, tuple(too_large))
+        return Decision(Outcome.DENIED, tuple(too_large), short(look_alikes))
     if _is_native(pod, containers, facts, policy):
-        return leave_keys(pod, policy, Note(Reason.NATIVE, "Kubernetes itself makes the claim for whole cards"), ())
+        native = Note(Reason.NATIVE, "Kubernetes itself makes the claim for whole cards")
+        return leave_keys(pod, policy, native, look_alikes)
     return conversion.decide()
 
 

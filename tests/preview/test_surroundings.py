@@ -152,3 +152,22 @@ def test_S71_resources_outside_a_container_are_named() -> None:
     assert len(items({**task, "metadata": {"name": "t"}})[0].warnings) == 2
     pool = {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "spec": {"limits": {"nvidia.com/gpu": 9}}}
     assert items({**pool, "metadata": {"name": "t"}})[0].warnings == (), "limits of something else"
+
+
+@pytest.mark.parametrize("kind", ["Pod", "Deployment"])
+def test_S71_resources_of_a_pod_itself_are_refused_by_the_api_server(kind: str) -> None:
+    """They are not called resources that ask nothing: no such pod exists."""
+    spec = {"containers": [container(limits={"cpu": 1})], "resources": {"limits": {"nvidia.com/gpu": "1"}}}
+    manifest = pod(spec=spec) if kind == "Pod" else workload() | {"spec": {"template": {"spec": spec}}}
+    (item,) = items(manifest)
+    assert item.outcome is Outcome.INVALID
+    assert item.reasons_shaped()[0]["code"] == "invalid-request"
+    assert "no resource of a pod" in item.why()[0]
+    assert warnings(item) == []
+
+
+def test_S71_resources_beside_containers_of_a_custom_kind_are_its_own() -> None:
+    own = {"containers": [container()], "resources": {"limits": {"nvidia.com/gpu": 1}}}
+    (item,) = items({"apiVersion": "example.org/v1", "kind": "Thing", "metadata": {"name": "x"}, "spec": own})
+    assert item.outcome is Outcome.CONVERTED
+    assert [code for code, _ in warnings(item)] == ["resources-outside-container"]

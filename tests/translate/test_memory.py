@@ -26,6 +26,10 @@ def large(number: int) -> dict[str, dict[str, Any]]:
         "container name": pod(container(f"{number}{LONG}", limits)),
         "annotation": asking(limits, {USE_UUID: f"GPU-{number}{LONG}"}),
         "no legacy key": pod(container(limits={f"example.com/{number}{LONG}": "1"})),
+        "resources of the pod": pod(
+            container(limits=limits), resources={"limits": {f"example.com/{number}{LONG}": "1"}}
+        ),
+        "annotation of any name": asking(limits, {"example.org/any": [f"{number}{LONG}"]}),
         "no text": pod(container(limits={**limits, "cpu": [f"{number}{LONG}"]})),
     }
 

@@ -270,6 +270,15 @@ def resources(limits: Any = None, requests: Any = None) -> dict[str, Any]:
         (resources(limits={GPU: [1]}), "not a number"),
         (pod(container(limits={GPU: 1}, env="x")), 'spec.containers[0].env is "x": must be a list'),
         (asking({GPU: 1}, resourceClaims={"a": 1}), "spec.resourceClaims"),
+        (resources(limits={GPU: 1}, requests=[]), "spec.containers[0].resources.requests is []: must be a map"),
+        (pod(container("a", {GPU: 1}), container("b", resources=[])), "spec.containers[1].resources is []"),
+        (pod(container("a", {GPU: 1}), "b"), 'spec.containers[1] is "b": must be a map'),
+        (asking({GPU: 1}, initContainers={"a": 1}), "spec.initContainers"),
+        (asking({GPU: 1}, {"nvidia.com/numa-bind": True}), 'annotations["nvidia.com/numa-bind"] is true: must be text'),
+        (asking({GPU: 1}, {"example.org/any": 3}), "must be text, in quotes"),
+        (asking({GPU: 1}, labels={"app": False}), 'metadata.labels["app"] is false'),
+        (asking({GPU: 1}, resources={"limits": {GPU: 1}}), "no resource of a pod"),
+        (pod(container(), resources={"requests": {MEM: 1}}), "nvidia.com/gpumem is no resource of a pod"),
         (asking({GPU: 1}, labels=["x"]), "metadata.labels"),
         (pod(container("", {GPU: 1})), "no name"),
         (pod(container("a", {GPU: 1}), container("a", {GPU: 1})), "used twice"),
@@ -279,6 +288,12 @@ def test_S6_what_the_api_server_refuses_is_left_for_its_own_message(manifest: di
     decision = decide(manifest)
     assert (decision.outcome, decision.patch, why(decision)) == ("untouched", (), {"invalid-request"})
     assert word in message(decision)
+
+
+def test_S6_null_and_other_resources_of_the_pod_are_fine() -> None:
+    manifest = asking({GPU: 1}, {"example.org/any": None}, resources={"limits": {"cpu": 1, "amd.com/gpu": 1}})
+    assert decide(manifest).outcome == "converted"
+    assert why(decide(pod(container(), resources={"limits": {"cpu": 1}}))) == {"no-legacy-keys"}
 
 
 def test_S6_a_fraction_is_explained() -> None:

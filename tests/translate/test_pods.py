@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from app.translate import Facts
+from app.translate import Facts, facts_from_objects
 from tests.translate.pods import (
     GPU,
     MEM,
@@ -23,6 +23,7 @@ from tests.translate.pods import (
 )
 
 MIG = "nvidia.com/mig-1g.5gb"
+NATIVE_CLASS = {"kind": "DeviceClass", "metadata": {"name": "gpu"}, "spec": {"extendedResourceName": GPU}}
 
 
 @pytest.mark.parametrize("key", [GPU, MEM, "nvidia.com/gpumem-percentage", "nvidia.com/gpucores", MIG])
@@ -217,6 +218,15 @@ def test_S9_look_alikes_stay_and_are_named(key: str, meant: str) -> None:
     alone = decide(asking({key: 1}))
     assert (alone.outcome, alone.patch) == ("untouched", ())
     assert warned(alone) == {"mig-name" if "mig" in key else "near-miss"}
+
+
+def test_S9_look_alikes_are_named_in_pods_that_stay_or_are_refused() -> None:
+    native = facts_from_objects([NATIVE_CLASS], server_version=(1, 36))
+    stays = decide(pod(container(limits={GPU: 1, "nvidia.com/gpumemory": 1})), native, policy(wholeGpu="native"))
+    assert (why(stays), warned(stays)) == ({"native"}, {"near-miss"})
+    for limits, reason in (({GPU: "0.5"}, "invalid-request"), ({MEM: 1 << 70}, "number-too-large")):
+        decision = decide(asking({**limits, "nvidia.com/gpus": 1}))
+        assert (why(decision), "near-miss" in warned(decision)) == ({reason}, True)
 
 
 @pytest.mark.parametrize(

@@ -289,6 +289,27 @@ def test_annotations_have_no_effect_on_mig_keys_and_say_so() -> None:
     chosen = decide(asking({"nvidia.com/mig-1g.5gb": 1}, {USE: A}))
     assert chosen.templates == plain.templates
     assert warned(chosen) == {"annotation-on-mig"}
+    (note,) = chosen.warnings
+    assert note.message == f"{USE} has no effect on devices asked as nvidia.com/mig-1g.5gb"
+
+
+def test_each_annotation_without_effect_is_named_with_the_keys_it_does_not_act_on() -> None:
+    own = policy(bindings={"nvidia": {"shared": "gpu.nvidia.com-shares"}})
+    limits = {"nvidia.com/gpu.shared": 1, "nvidia.com/mig-1g.5gb": 1}
+    annotations = {USE: A, "nvidia.com/numa-bind": "true", "nvidia.com/vgpu-mode": "mig", NOT: " "}
+    decision = decide(asking(limits, annotations), policy=own)
+    assert [note.message for note in decision.warnings] == [
+        f"{name} has no effect on devices asked as nvidia.com/gpu.shared, nvidia.com/mig-1g.5gb"
+        for name in (USE, "nvidia.com/vgpu-mode", "nvidia.com/numa-bind")
+    ]
+
+
+def test_S52_cores_of_a_mig_device_have_no_effect_and_say_so() -> None:
+    decision = decide(
+        asking({GPU: 1, "nvidia.com/gpumem": 4000, "nvidia.com/gpucores": 30}, {"nvidia.com/vgpu-mode": "mig"})
+    )
+    assert decision.outcome == "converted"
+    assert warned(decision) == {"mig-first-fit", "cores-unsupported"}
 
 
 ANY_TEXT = st.text(st.one_of(st.sampled_from('GPU-aT4 ,"\\\n'), st.characters(exclude_categories=["Cs"])), max_size=60)
