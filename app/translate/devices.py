@@ -165,7 +165,9 @@ def describe(asks: Sequence[Ask], target: Target) -> str:
     """What a claim asks, in words."""
     parts = []
     for ask in asks:
-        thing = "MIG device" if target.mig or ask.kind is Kind.MIG else "share" if ask.kind is Kind.SHARE else "card"
+        thing = "MIG device" if target.mig else "card"
+        if ask.kind is Kind.SHARE and not target.by_memory:
+            thing = "share"
         words = [f"{ask.devices} {thing}{'s' if ask.devices > 1 else ''}"]
         if ask.mig_profile is not None:
             words.append(ask.mig_profile)

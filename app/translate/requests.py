@@ -54,8 +54,8 @@ class RequestBuilder:
     ) -> None:
         self.ask, self.target, self.facts, self.policy = ask, target, facts, policy
         self.selection = selection
-        self.name = self._free_name(taken)
         self.share = ask.kind is Kind.SHARE and not target.by_memory
+        self.name = self._free_name(taken)
         # Shares are asked only where there are some (S41), and other devices of the driver never match them.
         self.sharing = frozenset({"shares"}) if self.share else target.sharing(facts)
         self.shareable = self.sharing != {"exclusive"}
@@ -129,10 +129,10 @@ class RequestBuilder:
 
     def _free_name(self, taken: AbstractSet[str]) -> str:
         """A request name that no other request of the claim has (two keys may mean one profile through an alias)."""
-        base = "mig" if self.target.mig else "share" if self.ask.kind is Kind.SHARE else "gpu"
+        base = "mig" if self.target.mig else "share" if self.share else "gpu"
         if self.ask.mig_profile is not None:
             base = f"{base}-{_label(self.ask.mig_profile)}"
-        if self.ask.kind is Kind.SHARE and self.target.mig:
+        if self.share and self.target.mig:
             base += "-shared"
         number = 1
         while (name := base if number == 1 else f"{base}-{number}") in taken:

@@ -68,7 +68,7 @@ class Binding(SettingsModel):
     mig: str | None = "gpu.nvidia.com"
     """Driver profile for MIG devices; null: their keys stay."""
     shared: str | None = None
-    """Driver profile with a ``shares`` capacity for the shared names; null: their keys stay (S41)."""
+    """Driver profile with a ``shares`` capacity for shared names; null, or no device with shares: keys stay (S41)."""
 
 
 class Bindings(SettingsModel):

@@ -107,6 +107,9 @@ def test_the_explanation_says_what_was_read_and_which_rule_decided(visit: Visit)
     assert "S29" in cells[2]
     assert "memory and cores are both limits on each card" in cells[2]
     assert cells[3].split("\n")[0] == "1 card: 4000 MiB, cores 30"
+    pod = visit.page.locator(".explain tbody tr").nth(1).locator("th, td").all_inner_texts()
+    assert pod[:2] == ["the pod", "schedulerName: hami-scheduler"]
+    assert "S4" in pod[2]
     expect(visit.page.locator(".callout.warn")).to_contain_text("binpack")
 
 

@@ -459,12 +459,20 @@ def test_S43_an_alias_is_written_as_manifests_spell_it() -> None:
     assert decision.claims[0].mig_profile == "1g.6gb+me"
 
 
-def test_S62_the_order_of_keys_in_a_file_names_no_other_template() -> None:
-    one, other = (
-        {"nvidia.com/mig-1g.10gb": 1, "nvidia.com/mig-2g.20gb": 1},
-        {"nvidia.com/mig-2g.20gb": 1, "nvidia.com/mig-1g.10gb": 1},
-    )
-    assert decide(asking(one)).templates == decide(asking(other)).templates
+def _turned(value: Any) -> Any:
+    """The same JSON with the members of all maps in the other order."""
+    if isinstance(value, dict):
+        return {key: _turned(one) for key, one in reversed(value.items())}
+    return [_turned(one) for one in value] if isinstance(value, list) else value
+
+
+def test_S62_the_order_of_keys_in_a_file_changes_nothing() -> None:
+    limits = {"nvidia.com/mig-1g.10gb": 1, "nvidia.com/mig-2g.20gb": 1, GPU: 1, MEM: 8000, CORES: 10}
+    annotations = {"nvidia.com/use-gputype": "A100,H100", "nvidia.com/nouse-gpuuuid": "GPU-1,GPU-2"}
+    first = container("warm", {"nvidia.com/mig-2g.20gb": 2, "nvidia.com/mig-1g.10gb": 1, MEM: 9000})
+    manifest = asking(limits, annotations, initContainers=[first])
+    one, other = decide(manifest), decide(_turned(manifest))
+    assert (one.templates, one.patch) == (other.templates, other.patch)
 
 
 @pytest.mark.parametrize("limits", [{GPU: 1, MEM: 8000}, {GPU: 1, PCT: 50}, {GPU: 1, CORES: 30}])
@@ -486,5 +494,16 @@ def test_S52_a_mig_device_chosen_by_memory_is_granted_whole() -> None:
 
 
 def test_S41_a_share_grants_no_memory_and_is_not_for_itself() -> None:
-    (claim,) = decide(asking({"nvidia.com/gpu.shared": 1}), shares_facts(4), SHARES).claims
+    decision = decide(asking({"nvidia.com/gpu.shared": 1}), shares_facts(4), SHARES)
+    (claim,) = decision.claims
     assert (claim.share, claim.memory_mib, claim.exclusive) == (True, None, False)
+    assert decision.templates[0].summary.startswith("1 share (")
+    mig = decide(asking({"nvidia.com/mig-1g.10gb.shared": 1}), policy=SHARES)
+    assert mig.templates[0].summary.startswith("1 share, 1g.10gb (")
+
+
+def test_S52_a_count_that_means_a_share_takes_a_mig_device_where_its_mode_asks_one() -> None:
+    own = policy(nvidia={"count": "share"}, bindings={"nvidia": {"shared": "gpu.nvidia.com-shares"}})
+    decision = decide(asking({GPU: 1, MEM: 4000}, {"nvidia.com/vgpu-mode": "mig"}), policy=own)
+    (claim,) = decision.claims
+    assert (claim.request, claim.share, claim.device_class) == ("mig", False, "mig.nvidia.com")
