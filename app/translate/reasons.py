@@ -84,6 +84,7 @@ class Reason(StrEnum):
 
     # Warnings about annotations.
     ANNOTATION_ON_MIG = "annotation-on-mig", "S50", "The annotation never had an effect on mig-* and shared keys."
+    ANNOTATION_UNSERVED = "annotation-unserved", "S50", "The driver publishes nothing that the annotation chooses by."
     UUID_FORM = "uuid-form", "S50", "Not the UUID of a card."
     UUID_UNKNOWN = "uuid-unknown", "S50", "No card of this cluster has that UUID."
     WIDE_COMMA = "wide-comma", "S50", "A full-width comma does not separate names."

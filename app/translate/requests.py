@@ -20,7 +20,16 @@ from app.translate.devices import (
 from app.translate.facts import Facts
 from app.translate.policy import Policy
 from app.translate.reasons import Reason
-from app.translate.selection import NUMA, Selection, selectors
+from app.translate.selection import (
+    NOT_TYPE,
+    NOT_UUID,
+    NUMA,
+    USE_TYPE,
+    USE_UUID,
+    Selection,
+    selectors,
+    unserved,
+)
 from app.translate.target import Target
 
 _MIXED_PROFILES = 4
@@ -172,8 +181,15 @@ class RequestBuilder:
                 f"an annotation lists more names than a claim selector holds: {error.fits} of them fit in 10240 bytes",
             ) from None
         if self.selection.chooses:
-            self.rules += ["S50"] * (self.selection.uuid_allow is not None or bool(self.selection.uuid_deny))
-            self.rules += ["S51"] * (self.selection.type_allow is not None or bool(self.selection.type_deny))
+            title, idle = profile.title, unserved(self.selection, profile, mig=self.target.mig)
+            self.findings += [
+                (Reason.ANNOTATION_UNSERVED, f"{name} has no effect: {title} publishes nothing to choose by")
+                for name in idle
+            ]
+            by_uuid = self.selection.uuid_allow is not None or bool(self.selection.uuid_deny)
+            by_type = self.selection.type_allow is not None or bool(self.selection.type_deny)
+            self.rules += ["S50"] * (by_uuid and not {USE_UUID, NOT_UUID} & {*idle})
+            self.rules += ["S51"] * (by_type and not {USE_TYPE, NOT_TYPE} & {*idle})
         if self.target.mig and profile.mig and self.ask.mig_profile is not None:
             expressions = [cel.equals(profile.driver, profile.mig.profile, self.ask.mig_profile), *expressions]
         return expressions

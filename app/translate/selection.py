@@ -117,6 +117,19 @@ def selectors(selection: Selection, profile: DriverProfile, *, mig: bool) -> lis
     return expressions
 
 
+def unserved(selection: Selection, profile: DriverProfile, *, mig: bool) -> list[str]:
+    """Annotations that choose by an attribute which the driver does not publish, so that they choose nothing."""
+    uuid = profile.mig.parent_uuid if mig and profile.mig else profile.attributes.uuid
+    product = profile.attributes.product
+    chosen = (
+        (USE_UUID, uuid, selection.uuid_allow is not None),
+        (NOT_UUID, uuid, bool(selection.uuid_deny)),
+        (USE_TYPE, product, selection.type_allow is not None),
+        (NOT_TYPE, product, bool(selection.type_deny)),
+    )
+    return [name for name, attribute, chooses in chosen if chooses and attribute is None]
+
+
 def accepts(selection: Selection, profile: DriverProfile, device: Device, *, mig: bool) -> bool:
     """Whether the selectors keep a known device: the same rules, on facts."""
     uuid_name = profile.mig.parent_uuid if mig and profile.mig else profile.attributes.uuid

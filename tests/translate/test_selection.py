@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.drivers import builtin_profiles
-from app.translate import Decision, Device
+from app.translate import Decision, Device, Policy, TranslationSettings
 from app.translate.selection import accepts, read_selection
 from tests.translate.pods import (
     GPU,
@@ -302,6 +302,16 @@ def test_each_annotation_without_effect_is_named_with_the_keys_it_does_not_act_o
         f"{name} has no effect on devices asked as nvidia.com/gpu.shared, nvidia.com/mig-1g.5gb"
         for name in (USE, "nvidia.com/vgpu-mode", "nvidia.com/numa-bind")
     ]
+
+
+def test_S50_an_annotation_that_a_driver_has_no_attribute_for_is_named() -> None:
+    profiles = dict(builtin_profiles())
+    attributes = profiles[HAMI].attributes.model_copy(update={"product": None})
+    profiles[HAMI] = profiles[HAMI].model_copy(update={"attributes": attributes})
+    decision = decide(asking({GPU: 1}, {USE: A, TYPE: "A100"}), policy=Policy(TranslationSettings(), profiles))
+    assert warned(decision) == {"annotation-unserved"}
+    assert decision.warnings[0].message.startswith(f"{TYPE} has no effect: HAMi k8s-dra-driver publishes nothing")
+    assert decision.claims[0].rules == ("S20", "S50", "S36")
 
 
 def test_S52_cores_of_a_mig_device_have_no_effect_and_say_so() -> None:
