@@ -163,8 +163,10 @@ def _read_chunk(text: str, start: int, end: int, line: int, budget: Budget) -> I
     syntax: ManifestError | None = None
     if _LIKE_JSON.match(chunk):
         try:
+            at, before = 0, line
             for value, first, last in read_json(chunk, line, budget):
-                yield Document(0, start + first, start + last, line + chunk.count("\n", 0, first), value)
+                at, before = first, before + chunk.count("\n", at, first)
+                yield Document(0, start + first, start + last, before, value)
         except ManifestError as error:
             syntax = error if error.code == Code.JSON_SYNTAX else None  # YAML's reader knows where the others stand
         else:

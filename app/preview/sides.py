@@ -21,11 +21,13 @@ def sides(preview: Preview, converted: Converted) -> list[dict[str, Any]]:
     - ``after``: the same, converted; None where nothing changes;
     - ``templates``: the ResourceClaimTemplates that its pods name, as YAML; empty without any.
     """
-    return [_sides(item, converted) for item in preview.items]
+    whole: dict[int, tuple[int, int]] = {}
+    """Lines of each JSON document, by its identity: its items do not know their own, and may be thousands."""
+    return [_sides(item, converted, whole) for item in preview.items]
 
 
-def _sides(item: Item, converted: Converted) -> dict[str, Any]:
-    first, last = _lines(item)
+def _sides(item: Item, converted: Converted, whole: dict[int, tuple[int, int]]) -> dict[str, Any]:
+    first, last = _lines(item, whole)
     subject, (before, after) = ("pod", _pod(item)) if item.stays else ("object", _object(item, converted))
     return {
         "line": first,
@@ -59,11 +61,13 @@ def _templates(item: Item) -> list[dict[str, Any]]:
     return [] if item.decision is None else [one.body(item.namespace) for one in item.decision.templates]
 
 
-def _lines(item: Item) -> tuple[int, int]:
+def _lines(item: Item, whole: dict[int, tuple[int, int]]) -> tuple[int, int]:
     """First and last line of an item in the input, from 1."""
     document, text = item.document, item.source.text
     if document.root is not None:
         node = locate(document.root, item.path)
         return node.line + 1, node.line + 1 + text.count("\n", document.start + node.start, document.start + node.end)
-    end = document.start + len(text[document.start : document.end].rstrip())
-    return document.line + 1, document.line + 1 + text.count("\n", document.start, end)
+    if id(document) not in whole:
+        end = document.start + len(text[document.start : document.end].rstrip())
+        whole[id(document)] = document.line + 1, document.line + 1 + text.count("\n", document.start, end)
+    return whole[id(document)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +79,42 @@ def test_json_is_written_as_yaml() -> None:
     (side,) = of(json.dumps(pod()))
     assert yaml.safe_load(side["before"]) == pod()
     assert "resourceClaims" in yaml.safe_load(side["after"])["spec"]
+
+
+class Counted(str):
+    """A text that counts the characters that are looked through or copied."""
+
+    __slots__ = ("looked_at",)
+    looked_at: int
+
+    def count(self, sub: str, start: int = 0, end: int | None = None, /) -> int:  # type: ignore[override]
+        end = len(self) if end is None else end
+        self.looked_at += end - start
+        return super().count(sub, start, end)
+
+    def __getitem__(self, part: Any) -> str:
+        found = super().__getitem__(part)
+        self.looked_at += len(found)
+        return found
+
+
+@pytest.mark.parametrize("write", [json.dumps, yaml.safe_dump], ids=["json", "yaml"])
+def test_a_long_list_is_not_read_again_for_each_of_its_items(write: Callable[[Any], str]) -> None:
+    pods = [pod(f"p-{number}") for number in range(200)]
+    preview = shown(write({"apiVersion": "v1", "kind": "List", "items": pods}))
+    (source,) = preview.sources
+    converted = convert(preview)
+    source.text = text = Counted(source.text)
+    text.looked_at = 0
+    assert len(sides(preview, converted)) == len(pods)
+    assert text.looked_at <= 3 * len(text)
+
+
+def test_many_json_documents_know_their_lines() -> None:
+    texts = [json.dumps(pod(f"p-{number}"), indent=1) for number in range(3)]
+    lines = [texts[0].count("\n") + 1, texts[1].count("\n") + 2]
+    found = of(f"\n{texts[0]}\n{texts[1]}\n\n{texts[2]}\n")
+    assert [one["line"] for one in found] == [2, 2 + lines[0], 2 + sum(lines)]
 
 
 def test_what_an_operator_reads_stays_and_its_pods_are_shown() -> None:
