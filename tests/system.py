@@ -1,8 +1,8 @@
 """Gets the programs that the tests need and Python's package index does not have: Debian packages.
 
-``python -m tests.system [image] [browser]`` installs what is missing with apt-get, as root; otherwise it says for each
-program what is missing and how to get it, and ends with code 1. Without arguments it looks at what ``make test`` runs,
-which leaves out the tests of the image for everybody but root.
+``python -m tests.system [browser] [image] [patch]`` installs what is missing with apt-get, as root; otherwise it says
+for each program what is missing and how to get it, and ends with code 1. Without arguments it looks at what ``make test``
+runs, which leaves out the tests of the image for everybody but root.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Program:
     """Something on PATH, and the Debian package that brings it."""
 
     suite: str
-    """The folder of ``tests`` that needs it."""
+    """The tests that need it, by their marker."""
     names: tuple[str, ...]
     """Any of them will do."""
     package: str
@@ -40,6 +40,7 @@ PROGRAMS = (
     Program("image", ("mmdebstrap",), "mmdebstrap", "makes the base of the image without a registry"),
     Program("image", ("unshare",), "util-linux", "gives the server of the image mounts of its own"),
     Program("image", ("chroot",), "coreutils", "starts the server of the image on its own root"),
+    Program("patch", ("patch",), "patch", "applies the diffs of previews"),
 )
 SUITES = tuple(dict.fromkeys(program.suite for program in PROGRAMS))
 

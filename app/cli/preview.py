@@ -136,7 +136,7 @@ def _print(result: Preview, output: Output, color: Color, *, keep_going: bool) -
     converted = convert(result)
     _say(notes(result, converted), color)
     if output is Output.DIFF:
-        diff = render_diff(converted)
+        diff = render_diff(converted, Path.cwd())
         _write(painted(diff) if coloured(color, sys.stdout) else diff)
     elif result.refused and not keep_going:
         typer.echo("nothing is printed, since half of it applied is worse than none: see --keep-going", err=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Final
 
 from app.preview import emit
@@ -19,12 +20,20 @@ TEMPLATES_FILE: Final = "resourceclaimtemplates.yaml"
 _CONTEXT = 3
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _HUNK = re.compile(r"@@ -\d+,(\d+) \+\d+,(\d+) @@")
+_ESCAPED: Final = re.compile(r'["\\\x00-\x1f\x7f]')
+"""What a name in quotes holds as octal numbers."""
 _COLOURS: Final = {"-": "31", "+": "32", "@": "36"}
 """Red, green and cyan, as git has them."""
 
 
-def render_diff(converted: Converted) -> str:
-    """The diff; ``patch -p0`` applies it. Empty when nothing changes."""
+def render_diff(converted: Converted, folder: Path | None = None) -> str:
+    """The diff; ``patch -p0`` applies it. Empty when nothing changes.
+
+    Args:
+        converted: the input and what it becomes.
+        folder: where ``patch`` will run. Files below it are named from there, since absolute names and such with ``..``
+            are refused by ``patch``. None = names stay as they were given.
+    """
     lines: list[str] = []
     if converted.templates:
         text = "---\n".join(emit.block(template) for template in converted.templates)
@@ -32,7 +41,7 @@ def render_diff(converted: Converted) -> str:
     for source, parts in converted.sources:
         hunks = list(_hunks(parts))
         if hunks:
-            name = source.name or "stdin.yaml"
+            name = _in_header(_below(source.name or "stdin.yaml", folder))
             lines += [f"--- {name}\n", f"+++ {name}\n", *hunks]
     return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
 
@@ -55,6 +64,22 @@ def painted(diff: str) -> str:
         text = line.rstrip("\r\n")
         lines.append(f"\x1b[{colour}m{text}\x1b[0m{line[len(text) :]}" if colour else line)
     return "".join(lines)
+
+
+def _below(name: str, folder: Path | None) -> str:
+    """A name as ``patch`` takes it, where the file is below the folder."""
+    path = Path(name)
+    if folder is None or not (path.is_absolute() or ".." in path.parts):
+        return name
+    real, root = path.parent.resolve() / path.name, folder.resolve()
+    return str(real.relative_to(root)) if real.is_relative_to(root) else name
+
+
+def _in_header(name: str) -> str:
+    """A name as ``diff`` writes it and ``patch`` reads it: without its tab a blank would end it."""
+    if _ESCAPED.search(name):
+        return '"' + _ESCAPED.sub(lambda match: f"\\{ord(match[0]):03o}", name) + '"'
+    return f"{name}\t" if " " in name else name
 
 
 def _hunks(parts: Iterable[Part]) -> Iterator[str]:

@@ -36,13 +36,13 @@ def test_any_browser_will_do(tmp_path: Path, name: str) -> None:
 
 def test_only_root_is_asked_for_what_builds_the_image(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    assert system.wanted() == ("browser", "image")
+    assert system.wanted() == ("browser", "image", "patch")
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    assert system.wanted() == ("browser",)
+    assert system.wanted() == ("browser", "patch")
     with pytest.raises(system.MissingError, match="needs root: sudo make test-image"):
         system.ensure(["image"])
 
 
 def test_an_unknown_suite_is_refused(tmp_path: Path) -> None:
     ended = run("webserver", path=tmp_path)
-    assert (ended.returncode, ended.stderr) == (1, "error: unknown webserver; choose from browser, image\n")
+    assert (ended.returncode, ended.stderr) == (1, "error: unknown webserver; choose from browser, image, patch\n")
