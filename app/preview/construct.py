@@ -66,8 +66,9 @@ def key_of(key: Node, parent: Node) -> str:
     """The text of a key in JSON."""
     node = key.resolved
     if node.kind is not Kind.SCALAR:
-        if parent.flow and key.flow and key.start == parent.start + 1:
-            raise _at(key, Code.TEMPLATE_NOT_RENDERED, "{{ opens a template that is not rendered", RENDER_FIRST)
+        template = next((one for one in (parent, key) if _opens_template(one)), None)
+        if template is not None:
+            raise _at(template, Code.TEMPLATE_NOT_RENDERED, "{{ opens a template that is not rendered", RENDER_FIRST)
         raise _at(key, Code.COMPLEX_KEY, "a key must be text", "quote it")
     try:
         name = key_text(resolve(node.text, node.tag, plain=node.plain))
@@ -76,6 +77,12 @@ def key_of(key: Node, parent: Node) -> str:
     if name is None:
         raise _at(key, Code.COMPLEX_KEY, "null is no key", "quote it")
     return name
+
+
+def _opens_template(node: Node) -> bool:
+    """Two braces of which the second opens the first key: ``{{ .Values.x }}`` is a mapping in a mapping to YAML."""
+    first = node.children[0] if node.flow and node.kind is Kind.MAPPING and node.children else None
+    return first is not None and first.flow and first.kind is Kind.MAPPING and first.start == node.start + 1
 
 
 def _at(node: Node, code: Code, message: str, hint: str) -> ManifestError:

@@ -15,6 +15,7 @@ from app.preview.inputs import Track, untracked
 from app.preview.kinds import Path
 from app.preview.matches import Matcher
 from app.preview.patched import patched
+from app.preview.positions import place
 from app.preview.report import Item, Outcome, Preview
 from app.preview.surroundings import Surroundings, about_object
 from app.preview.workloads import FoundPod, find_pods, manifests, rewritable, with_pod
@@ -79,9 +80,9 @@ class _Examiner:
             if problem is None:
                 yield from self._manifest(source, document, path, manifest)
             else:
-                line = document.line + 1 if document.root is None else document.root.line + 1
+                line, column = place(document, path) or (document.line + 1, 1)
                 error = ManifestError(
-                    Code.NOT_A_MANIFEST, problem, document.index, line=line, column=1, hint=_WHAT_A_MANIFEST_IS
+                    Code.NOT_A_MANIFEST, problem, document.index, line=line, column=column, hint=_WHAT_A_MANIFEST_IS
                 )
                 yield Item(source, document, Outcome.INVALID, error=error)
 

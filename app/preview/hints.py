@@ -7,9 +7,12 @@ from typing import Final
 
 from app.preview.errors import Code
 
-_TEMPLATE = re.compile(r"\{\{[-~]?.*")
+_TEMPLATE = re.compile(r"\{\{|\{%|^\s*\{#")
+"""What opens an action, a statement or a comment of a template."""
 _TEMPLATE_LINES = 200
-"""Lines searched for the first ``{{`` that does not stand in quotes or a comment."""
+"""Lines searched for the first of these that does not stand in quotes or a comment."""
+_INDENTATION: Final = " \t?-"
+"""Blanks, and the signs of lists and keys that stand in each other."""
 RENDER_FIRST: Final = "render it first: helm template RELEASE CHART | hami-dra-webhook preview -"
 
 _HINTS: Final = (
@@ -29,6 +32,11 @@ _HINTS: Final = (
 """What usually causes a problem of the scanner."""
 
 
+def holds_template(value: object) -> bool:
+    """A value that a renderer would fill in, left as it is by quotes around it."""
+    return isinstance(value, str) and ("{{" in value or "{%" in value)
+
+
 def hint_for(text: str, problem: str, line: int, column: int) -> tuple[Code, str, str | None, int, int]:
     """Code, message, hint, line and column (from 0) of a syntax error.
 
@@ -39,11 +47,10 @@ def hint_for(text: str, problem: str, line: int, column: int) -> tuple[Code, str
     template = template_line(lines, line)
     if template is not None:
         line, column = template
-        shown = _TEMPLATE.search(lines[line])
-        message = f"a template that is not rendered: {shown[0].strip()[:60] if shown else '{{'}"
+        message = f"a template that is not rendered: {lines[line][column:].strip()[:60]}"
         return Code.TEMPLATE_NOT_RENDERED, message, RENDER_FIRST, line, column
     here = lines[line] if line < len(lines) else ""
-    indentation = here[: len(here) - len(here.lstrip())]
+    indentation = here[: len(here) - len(here.lstrip(_INDENTATION))]
     if "\t" in indentation:
         return Code.TAB, "a tab in the indentation", "YAML is indented with blanks only", line, indentation.index("\t")
     if problem == "exceeded maximum nesting depth":  # libyaml looks ahead, so it may stop before our own limit does
@@ -63,7 +70,7 @@ def template_line(lines: list[str], near: int) -> tuple[int, int] | None:
     """
     for number in range(min(near + 1, len(lines)) - 1, max(-1, near - _TEMPLATE_LINES), -1):
         bare = re.sub(r'"[^"]*"|\'[^\']*\'|(^|\s)#.*', lambda match: " " * len(match[0]), lines[number])
-        at = bare.find("{{")
-        if at >= 0:
-            return number, at
+        found = _TEMPLATE.search(bare)
+        if found is not None:
+            return number, found.end() - 2
     return None

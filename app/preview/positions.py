@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from app.preview.documents import Document
 from app.preview.kinds import Path
 from app.preview.nodes import Kind, Node
 
@@ -16,6 +17,14 @@ def steps(dotted: str) -> Iterator[str | int]:
     """``spec.containers[0].resources.limits["nvidia.com/gpumem"]`` as keys and indexes."""
     for quoted, index, name in _STEP.findall(dotted):
         yield int(index) if index else quoted or name
+
+
+def place(document: Document, path: Path) -> tuple[int, int] | None:
+    """Line and column of what is at a path, from 1, as deep as the text has it; None for JSON, which has no tree."""
+    if document.root is None:
+        return None
+    node = locate(document.root, path)
+    return node.line + 1, node.column + 1
 
 
 def locate(root: Node, path: Path) -> Node:

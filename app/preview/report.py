@@ -14,10 +14,11 @@ from typing import Any
 from app.preview.documents import Document, Source
 from app.preview.errors import ManifestError, shape
 from app.preview.explanation import Row
+from app.preview.hints import RENDER_FIRST, holds_template
 from app.preview.kinds import Path
 from app.preview.matches import Matches
-from app.preview.positions import locate, steps
-from app.preview.workloads import FoundPod, dotted, name_of, rewritable
+from app.preview.positions import place, steps
+from app.preview.workloads import FoundPod, at, dotted, name_of, rewritable
 from app.translate import Claim, Decision, Note, Role
 from app.translate.containers import GROUPS, items, mapping
 
@@ -83,8 +84,10 @@ class Item:
         """The reasons as sentences, with their place."""
         if self.error is not None:
             return [str(self.error)]
-        notes = self.reasons if self.decision is None else self.decision.reasons
-        return [f"{note.message} [{note.path}]" if note.path else note.message for note in notes]
+        return [
+            (f"{note.message} [{note.path}]" if note.path else note.message) + (f" ({hint})" if hint else "")
+            for note, hint in ((note, self._hint(note)) for note in self._notes())
+        ]
 
     def report(self) -> dict[str, Any]:
         """This item in the report."""
@@ -123,19 +126,33 @@ class Item:
         """The reasons, in the one shape of all errors."""
         if self.error is not None:
             return [self.error.shape()]
-        notes = self.reasons if self.decision is None else self.decision.reasons
+        document = self.document.index
         return [
-            shape(note.reason.value, note.message, document=self.document.index, path=note.path, **self._at(note))
-            for note in notes
+            shape(
+                note.reason.value,
+                note.message,
+                document=document,
+                path=note.path,
+                hint=self._hint(note),
+                **self._at(note),
+            )
+            for note in self._notes()
         ]
+
+    def _notes(self) -> tuple[Note, ...]:
+        return self.reasons if self.decision is None else self.decision.reasons
+
+    def _hint(self, note: Note) -> str | None:
+        """What to do instead, where the value that a note is about shows it."""
+        value = None if self.found is None else at(self.found.pod, tuple(steps(note.path)))
+        return RENDER_FIRST if holds_template(value) else None
 
     def _at(self, note: Note) -> dict[str, int]:
         """Line and column of what a note is about, from 1; nothing where the text does not show it."""
-        root = self.document.root
-        if root is None or not note.path or self.found is None:
+        if not note.path or self.found is None:
             return {}
-        node = locate(root, (*self.path, *self.found.path, *steps(note.path)))
-        return {"line": node.line + 1, "column": node.column + 1}
+        found = place(self.document, (*self.path, *self.found.path, *steps(note.path)))
+        return {} if found is None else {"line": found[0], "column": found[1]}
 
 
 @dataclass(slots=True)

@@ -47,6 +47,27 @@ BAD: Final = [
     Bad(
         "Helm template", _between(b"kind: Pod\nname: {{ .Release.Name }}-x\n"), "template-not-rendered", 9, 7, "helm", 2
     ),
+    Bad(
+        "Helm key", _between(b"kind: Pod\nlabels:\n  {{ .Values.key }}: x\n"), "template-not-rendered", 10, 3, "helm", 2
+    ),
+    Bad(
+        "Jinja block",
+        _between(b"kind: Pod\n{% if x %}\nname: x\n{% endif %}\n"),
+        "template-not-rendered",
+        9,
+        1,
+        "helm",
+        2,
+    ),
+    Bad(
+        "no manifest in a List",
+        _between(b"apiVersion: v1\nkind: List\nitems:\n- kind: Foo\n"),
+        "not-a-manifest",
+        11,
+        3,
+        "apiVersion and kind",
+        2,
+    ),
     Bad("open quote", GOOD + b"---\na: 'open\n", "yaml-syntax", 9, 1, "a quote is not closed", 1),
     Bad("broken JSON", GOOD + b'---\n{\n "a": 1\n "b": 2}\n', "json-syntax", 10, 2, "commas", 1),
     Bad("no manifest", _between(b"a: 1\n"), "not-a-manifest", 8, 1, "apiVersion and kind", 2),

@@ -23,6 +23,10 @@ def error(text: str | bytes) -> ManifestError:
     ("text", "code", "line", "column", "words"),
     [
         ("a:\n\tb: 1\n", "tab", 2, 1, "blanks only"),
+        ("a:\n-\tb: 1\n  c: 2\n", "tab", 2, 2, "blanks only"),
+        ("a:\n  - \tb: 1\n", "tab", 2, 5, "blanks only"),
+        ("-\t- a\n", "tab", 1, 2, "blanks only"),
+        ("?\ta\n", "tab", 1, 2, "blanks only"),
         ("a:\n  b: 1\n   c: 2\n", "yaml-syntax", 3, 5, "quote values that hold a colon"),
         ("a:\n  - b\n c: 1\n", "yaml-syntax", 3, 2, "indent"),
         ("a: - b\n", "yaml-syntax", 1, 4, "list on its own line"),
@@ -42,6 +46,8 @@ def error(text: str | bytes) -> ManifestError:
         ("a: !!int x\n", "not-json", 1, 4, "'x' is no int"),
         ("~: a\n", "complex-key", 1, 1, "quote it"),
         ("[a]: b\n", "complex-key", 1, 1, "quote it"),
+        ("{a: b}: c\n", "complex-key", 1, 1, "quote it"),
+        ("a: { {b: c}: d }\n", "complex-key", 1, 6, "quote it"),
         ("a: 1\n--- b\n", "separator", 2, 4, "next line"),
         ("a: 1\n...\nb: 2\n", "yaml-syntax", 3, 1, "start documents with ---"),
         ("a: 1\r---\rb: 2\r", "after-document-end", 2, 1, "write --- between documents"),
@@ -68,16 +74,21 @@ def test_bad_text_is_refused_with_its_place_and_a_way_out(
     ("text", "line", "column"),
     [
         ("{{- if .Values.gpu }}\nkind: Pod\n{{- end }}\n", 1, 1),
-        ("kind: Pod\nmetadata:\n  name: {{ .Release.Name }}\n", 3, 10),
+        ("kind: Pod\nmetadata:\n  name: {{ .Release.Name }}\n", 3, 9),
         ("kind: Pod\nmetadata:\n  name: {{ .Release.Name }}-gpu\n", 3, 9),
         ("kind: Pod\nspec:\n  {{- with .Values.x }}\n  a: 1\n", 3, 3),
         ('kind: Pod\nspec:\n  a: "{{ quoted }}"\n  {{ template "x" . }}\n', 4, 3),
+        ("a:\n  {{ .Values.key }}: b\n", 2, 3),
+        ("a: {{ .Values.b }}\n", 1, 4),
+        ("- {{ item }}\n", 1, 3),
+        ("{% if a %}\nb: 1\n{% endif %}\n", 1, 1),
+        ("a: {% raw %}\n", 1, 4),
+        ("a: 1\n{# why #}\nb: 2\n", 2, 1),
     ],
 )
-def test_a_helm_template_is_recognised(text: str, line: int, column: int) -> None:
+def test_a_template_is_recognised(text: str, line: int, column: int) -> None:
     found = error(text)
-    assert (found.code, found.line) == ("template-not-rendered", line)
-    assert abs((found.column or 0) - column) <= 1, "at the braces, or at the second of them"
+    assert (found.code, found.line, found.column) == ("template-not-rendered", line, column)
     assert "helm template" in str(found.hint)
 
 

@@ -199,6 +199,15 @@ def test_the_explanation_says_what_was_read_which_rule_decided_and_what_it_becom
     assert item(DENIED)["explanation"] == []
 
 
+def test_S6_a_template_in_quotes_is_to_be_rendered() -> None:
+    refused = pod(spec={"containers": [container(limits={"nvidia.com/gpu": "{{ .Values.gpus }}"})]})
+    (reason,) = item(refused)["reasons"]
+    assert reason["code"] == "invalid-request"
+    assert "helm template" in reason["hint"]
+    assert "helm template" in only(yaml.safe_dump(refused)).why()[0]
+    assert item(INVALID)["reasons"][0]["hint"] is None
+
+
 def test_reasons_stand_where_the_text_has_them() -> None:
     text = """\
 apiVersion: v1
