@@ -1,8 +1,8 @@
 """Gets the programs that the tests need and Python's package index does not have: Debian packages.
 
 ``python -m tests.system [browser] [image] [patch]`` installs what is missing with apt-get, as root; otherwise it says
-for each program what is missing and how to get it, and ends with code 1. Without arguments it looks at what ``make test``
-runs, which leaves out the tests of the image for everybody but root.
+for each program what is missing and how to get it, and ends with code 1. Without arguments it looks at what ``make
+test`` runs, which leaves out the tests of the image for everybody but root.
 """
 
 from __future__ import annotations

@@ -19,6 +19,7 @@ from app.cli.options import (
     in_cluster,
     read_settings,
 )
+from app.preview.printable import printable
 
 app = typer.Typer(help="Looks at the self-signed certificates of an installation.", no_args_is_help=True)
 
@@ -39,7 +40,7 @@ def status(
     from app.server.maintain import certificate_status  # noqa: PLC0415 - as in serve
 
     found = asked(certificate_status(settings))
-    typer.echo(json.dumps(found.to_json(), indent=2) if as_json else "\n".join(found.lines()))
+    typer.echo(json.dumps(found.to_json(), indent=2) if as_json else _shown(found.lines()))
     if not found.ok:
         raise typer.Exit(UNREADABLE if found.unanswered else REFUSED)
 
@@ -71,4 +72,8 @@ def rotate(
     if as_json:
         typer.echo(json.dumps(trust_json(trust), indent=2))
     else:
-        typer.echo("\n".join(trust_lines(trust)))
+        typer.echo(_shown(trust_lines(trust)))
+
+
+def _shown(lines: list[str]) -> str:
+    return "\n".join(map(printable, lines))

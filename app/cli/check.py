@@ -21,7 +21,7 @@ from app.cli.options import (
     in_cluster,
     read_settings,
 )
-from app.cli.terminal import Color, ColorOption, coloured
+from app.cli.terminal import Color, ColorOption, coloured, say
 from app.preview.explain import explain_console
 from app.settings import Settings
 
@@ -64,5 +64,5 @@ async def _report(
         async with await connect(kubeconfig, context) as connection:
             return await check_health(connection, namespace, settings, str(config))
     except (ConnectError, Unreachable, ApiError) as error:
-        typer.echo(f"error: {error}", err=True)
+        say(f"error: {error}")
         raise typer.Exit(UNREADABLE) from error

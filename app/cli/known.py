@@ -12,6 +12,7 @@ from typing import Any, Final, NoReturn
 import typer
 
 from app.cli.options import UNREADABLE
+from app.cli.terminal import say
 from app.inventory import Inventory, InventoryError
 from app.preview.inputs import STDIN, collect
 from app.translate import Facts, facts_from_objects
@@ -50,7 +51,7 @@ def from_files(files: list[str]) -> Known:
     if facts.devices is None:
         return Known(facts)
     if not inventory.knows_classes:
-        typer.echo(f"warning: --slices: no DeviceClass in it, so what matches is not told; {_HOW}", err=True)
+        say(f"warning: --slices: no DeviceClass in it, so what matches is not told; {_HOW}")
         return Known(facts)
     return Known(facts, inventory)
 
@@ -73,7 +74,7 @@ def from_cluster(kubeconfig: Path | None, context: str | None) -> Known:
     except ApiError as error:
         _end(f"the Kubernetes API refuses to tell its version: {error}", error)
     for warning in reading.warnings:
-        typer.echo(f"warning: {warning}", err=True)
+        say(f"warning: {warning}")
     facts = reading.facts
     if facts.devices is None:
         facts = replace(facts, assumed_card_sizes_mib=ASSUMED_CARD_SIZES_MIB)
@@ -81,5 +82,5 @@ def from_cluster(kubeconfig: Path | None, context: str | None) -> Known:
 
 
 def _end(text: str, error: Exception | None = None) -> NoReturn:
-    typer.echo(f"error: {text}", err=True)
+    say(f"error: {text}")
     raise typer.Exit(UNREADABLE) from error

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Final, TypeVar
 
 import typer
 
+from app.cli.terminal import say
 from app.preview.options import OptionsError, with_options
 from app.settings import Settings, SettingsError, load_settings
 from app.translate import Policy
@@ -50,7 +51,7 @@ def read_settings(config: Path | None, overrides: dict[str, object]) -> Settings
     try:
         return load_settings(config, overrides)
     except SettingsError as error:
-        typer.echo(f"error: {error}", err=True)
+        say(f"error: {error}")
         raise typer.Exit(USAGE) from error
 
 
@@ -60,7 +61,7 @@ def with_choices(policy: Policy, backend: str | None, assignments: list[str] | N
         return with_options(policy, backend, assignments or [])
     except OptionsError as error:
         for problem in error.problems:
-            typer.echo(f"error: --{problem.option} {problem.key}: {problem.message}", err=True)
+            say(f"error: --{problem.option} {problem.key}: {problem.message}")
         raise typer.Exit(USAGE) from error
 
 
@@ -77,7 +78,7 @@ def asked(question: Coroutine[Any, Any, T]) -> T:
     try:
         return asyncio.run(question)
     except (StartError, ApiProblem, NotDone) as error:
-        typer.echo(f"error: {error}", err=True)
+        say(f"error: {error}")
         raise typer.Exit(REFUSED if isinstance(error, NotDone) else UNREADABLE) from error
 
 

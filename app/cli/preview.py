@@ -24,7 +24,7 @@ from app.cli.options import (
     read_settings,
     with_choices,
 )
-from app.cli.terminal import Color, ColorOption, accented, coloured, track
+from app.cli.terminal import Color, ColorOption, accented, coloured, say, track
 from app.preview.converted import convert
 from app.preview.diff import painted, render_diff
 from app.preview.examine import preview as examine
@@ -139,7 +139,7 @@ def _print(result: Preview, output: Output, color: Color, *, keep_going: bool) -
         diff = render_diff(converted, Path.cwd())
         _write(painted(diff) if coloured(color, sys.stdout) else diff)
     elif result.refused and not keep_going:
-        typer.echo("nothing is printed, since half of it applied is worse than none: see --keep-going", err=True)
+        say("nothing is printed, since half of it applied is worse than none: see --keep-going")
     else:
         _write(converted.yaml() if output is Output.YAML else render_patches(result))
 

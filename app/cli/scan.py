@@ -28,7 +28,7 @@ from app.cli.options import (
     read_settings,
     with_choices,
 )
-from app.cli.terminal import Color, ColorOption, bar, coloured
+from app.cli.terminal import Color, ColorOption, bar, coloured, say
 from app.preview.explain import explain_console
 from app.translate import Policy
 
@@ -101,10 +101,10 @@ def scan(  # noqa: PLR0913, PLR0917 - one parameter for each flag
         with _progress() as listener:
             report = asyncio.run(scan_cluster(settings, scope, overlay, listener))
     except NoSuchNamespaceError as error:
-        typer.echo(f"error: {error}", err=True)
+        say(f"error: {error}")
         raise typer.Exit(USAGE) from error
     except (ConnectError, CannotReadError) as error:
-        typer.echo(f"error: {error}", err=True)
+        say(f"error: {error}")
         raise typer.Exit(UNREADABLE) from error
     _print(report, output, html, color)
     if not report.ready:
@@ -122,7 +122,7 @@ def _print(report: ScanReport, output: Output, html: Path | None, color: Color) 
         try:
             html.write_text(render_html(report), encoding="utf-8")
         except OSError as error:
-            typer.echo(f"error: --html {html}: {error.strerror}", err=True)
+            say(f"error: --html {html}: {error.strerror}")
             raise typer.Exit(USAGE) from error
     if output is Output.TABLE:
         print_report(report, explain_console(terminal=sys.stdout.isatty(), coloured=coloured(color, sys.stdout)))

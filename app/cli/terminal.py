@@ -12,6 +12,8 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from app.preview.printable import printable
+
 T = TypeVar("T")
 _PATIENCE_SECONDS: Final = 1.0
 """A bar that is gone before it is read only flickers."""
@@ -37,6 +39,11 @@ def coloured(color: Color, stream: TextIO) -> bool:
     if color is not Color.AUTO:
         return color is Color.ALWAYS
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def say(text: str) -> None:
+    """Prints lines on stderr; nothing in them commands the terminal."""
+    typer.echo(printable(text, lines=True), err=True)
 
 
 def accented(line: str) -> str:

@@ -24,7 +24,7 @@ class Converted:
 
     templates: list[dict[str, Any]]
     sources: list[tuple[Source, list[Part]]]
-    afresh: list[Document] = field(default_factory=list)
+    afresh: list[tuple[Source, Document]] = field(default_factory=list)
     """Documents whose comments could not be kept."""
     parts: dict[int, list[Part]] = field(default_factory=dict, repr=False)
     """Those of each document, by its identity."""
@@ -106,5 +106,5 @@ def _document(
         return [Part(text, text)]
     rewritten = rewrite(text, document.root, document.value, value, source.newline)
     if not rewritten.comments_kept:
-        converted.afresh.append(document)
+        converted.afresh.append((source, document))
     return rewritten.parts

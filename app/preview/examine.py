@@ -94,7 +94,7 @@ class _Examiner:
             self._pod(item, one)
             if self.matcher is not None:
                 item.matches = self.matcher.matches(item.decision, item.pod, item.namespace)
-            item.warnings, general = (*item.warnings, *general), ()  # those about the object are said once
+            item.object_warnings, general = item.object_warnings + general, ()  # those about the object are said once
             yield item
         if not found:
             reasons: tuple[Note, ...] = (
@@ -102,7 +102,7 @@ class _Examiner:
             )
             if document.request is not None:  # the review of a subresource has an object of its own
                 reasons = translate_request(document.request, self.facts, self.policy).reasons
-            yield Item(source, document, Outcome.UNTOUCHED, manifest, path, reasons=reasons, warnings=general)
+            yield Item(source, document, Outcome.UNTOUCHED, manifest, path, reasons=reasons, object_warnings=general)
 
     def _pod(self, item: Item, found: FoundPod) -> None:
         request = item.document.request
@@ -120,11 +120,11 @@ class _Examiner:
         item.decision = decision
         item.explanation = tuple(explain(decision, found.pod, self.policy))
         item.outcome = Outcome.INVALID if invalid else Outcome(decision.outcome.value)
-        item.warnings = decision.warnings
+        item.pod_warnings = decision.warnings
         if decision.claims:
-            item.warnings += self.surroundings.quotas(item.namespace)
+            item.pod_warnings += self.surroundings.quotas(item.namespace)
         if item.outcome is not Outcome.UNTOUCHED or decision.reason is not Reason.NO_LEGACY_KEYS:
-            item.warnings += tuple(about_workload(item.manifest, found))
+            item.object_warnings = tuple(about_workload(item.manifest, found))
         if item.outcome in (Outcome.INVALID, Outcome.DENIED):
             item.pod = None
         elif decision.patch:

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from app.preview.explanation import Row
+from app.preview.printable import printable
 from app.preview.report import Item, Outcome, Preview
 from app.preview.workloads import queued
 from app.translate import Role
@@ -45,20 +46,21 @@ def explain_console(*, terminal: bool, coloured: bool) -> Console:
 
 
 def _item(item: Item) -> RenderableType:
-    head = Text.assemble((item.outcome.value, _STYLES[item.outcome]), "  ", (item.title, "bold"))
+    head = Text.assemble((item.outcome.value, _STYLES[item.outcome]), "  ", (printable(item.title), "bold"))
     where = ", ".join(part for part in (item.namespace and f"namespace {item.namespace}", item.source.name) if part)
     if where:
-        head.append(f"  ({where})", "dim")
+        head.append(printable(f"  ({where})"), "dim")
     parts: list[RenderableType] = [head]
     if item.explanation:
         parts.append(_indented(_table(item.explanation)))
     if item.matches is not None:
-        parts += [_indented(Text(sentence)) for sentence in item.matches.sentences()]
+        parts += [_indented(Text(printable(sentence))) for sentence in item.matches.sentences()]
     if item.outcome is not Outcome.CONVERTED:
-        parts += [_indented(Text(f"because {why}")) for why in item.why()]
+        parts += [_indented(Text(printable(f"because {why}"))) for why in item.why()]
     if item.stays:
         parts.append(_indented(Text(stays_because(item))))
-    parts += [_indented(Text(f"warning ({note.reason.rule}): {note.message}", "yellow")) for note in item.warnings]
+    warnings = (printable(f"warning ({note.reason.rule}): {note.message}") for note in item.warnings)
+    parts += [_indented(Text(warning, "yellow")) for warning in warnings]
     return Group(*parts, "")
 
 
@@ -80,7 +82,7 @@ def _table(rows: Iterable[Row]) -> Table:
     for row in rows:
         setting = "" if row.setting is None else f" ({row.setting[0]}: {_shown(row.setting[1])})"
         cells = (_name(row) if row.first else "", "\n".join(row.read), row.rule, row.because + setting)
-        table.add_row(*(Text(cell) for cell in (*cells, "\n".join(row.becomes))))
+        table.add_row(*(Text(printable(cell, lines=True)) for cell in (*cells, "\n".join(row.becomes))))
     return table
 
 

@@ -49,8 +49,10 @@ class Item:
     decision: Decision | None = None
     reasons: tuple[Note, ...] = ()
     """Why, where no decision says it."""
-    warnings: tuple[Note, ...] = ()
-    """Those of the decision, and those that only the whole object shows."""
+    pod_warnings: tuple[Note, ...] = ()
+    """Those of the decision, and of the cluster for its pod."""
+    object_warnings: tuple[Note, ...] = ()
+    """Those that only the whole object shows; their paths are in it."""
     explanation: tuple[Row, ...] = ()
     """A row for each rule of each claim and each other change."""
     matches: Matches | None = None
@@ -86,7 +88,7 @@ class Item:
             return [str(self.error)]
         return [
             (f"{note.message} [{note.path}]" if note.path else note.message) + (f" ({hint})" if hint else "")
-            for note, hint in ((note, self._hint(note)) for note in self._notes())
+            for note, hint in ((note, self._hint(note)) for note in self.notes)
         ]
 
     def report(self) -> dict[str, Any]:
@@ -136,11 +138,26 @@ class Item:
                 hint=self._hint(note),
                 **self._at(note),
             )
-            for note in self._notes()
+            for note in self.notes
         ]
 
-    def _notes(self) -> tuple[Note, ...]:
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """Why this outcome; empty for what is no manifest."""
         return self.reasons if self.decision is None else self.decision.reasons
+
+    @property
+    def warnings(self) -> tuple[Note, ...]:
+        """All of them."""
+        return self.pod_warnings + self.object_warnings
+
+    def position(self, note: Note | None = None) -> tuple[int, int] | None:
+        """Line and column, from 1, of what a note is about, of the pod or the object where it is about the whole.
+
+        As deep as the text shows it; None where it shows nothing.
+        """
+        inside = () if self.found is None or note in self.object_warnings else self.found.path
+        return place(self.document, (*self.path, *inside, *steps("" if note is None else note.path)))
 
     def _hint(self, note: Note) -> str | None:
         """What to do instead, where the value that a note is about shows it."""
@@ -149,9 +166,7 @@ class Item:
 
     def _at(self, note: Note) -> dict[str, int]:
         """Line and column of what a note is about, from 1; nothing where the text does not show it."""
-        if not note.path or self.found is None:
-            return {}
-        found = place(self.document, (*self.path, *self.found.path, *steps(note.path)))
+        found = self.position(note) if note.path and self.found is not None else None
         return {} if found is None else {"line": found[0], "column": found[1]}
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 import pytest
+from typer.testing import CliRunner
 
+from app.cli import app
 from certs.api import ApiProblem
 from certs.authority import serial_text
 from certs.bundle import WebhookConfiguration
-from certs.status import Status, read_status
+from certs.status import Entry, Status, read_status
 from certs.store import SecretStore
 from tests.certs.kit import CONFIGURATION, DAY, Clock, MemoryApi, Replica
 
@@ -83,6 +85,20 @@ async def test_an_empty_bundle_trusts_nothing(start: Start, api: MemoryApi, ask:
     await start()
     api.set_bundle(b"")
     assert "  convert: does not fit, trusts nothing" in (await ask()).lines()
+
+
+def test_nothing_of_a_cluster_commands_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    evil = "\x1b[2J\x9b\u202e\nx"
+
+    async def status(_settings: object) -> Status:
+        return Status(evil, evil, entries=[Entry(evil, (evil,), fits=False)], problems=[evil])
+
+    monkeypatch.setattr("app.server.maintain.certificate_status", status)
+    shown = CliRunner().invoke(app, ["certs", "status", "--namespace", "gpu"])
+    assert shown.exit_code == 1
+    assert set("\x1b\x9b\u202e").isdisjoint(shown.stdout)
+    assert shown.stdout.count(r"\x1b[2J\x9b\u202e\nx") == 5
+    assert len(shown.stdout.splitlines()) == 4
 
 
 async def test_an_expired_ca_is_a_problem(start: Start, clock: Clock, ask: Ask) -> None:

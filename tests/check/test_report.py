@@ -46,6 +46,16 @@ def test_a_line_for_each_check_and_what_to_do_below() -> None:
     )
 
 
+def test_nothing_of_a_cluster_commands_the_terminal() -> None:
+    evil = "\x1b[2J\x9b\u202e\nx"
+    text = io.StringIO()
+    print_report(
+        CheckReport("gpu", (Result("site", fail(evil, evil, evil)),)), Console(file=text, width=80, highlight=False)
+    )
+    assert set("\x1b\x9b\u202e").isdisjoint(text.getvalue())
+    assert text.getvalue().count(r"\x1b[2J\x9b\u202e") == 3
+
+
 def test_the_document_is_stable() -> None:
     assert CheckReport("gpu", REPORT.results[1:2]).to_json() == {
         "apiVersion": "hami.io/v1alpha1",

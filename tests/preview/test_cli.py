@@ -70,10 +70,10 @@ def test_refusals_stand_on_stderr_as_compilers_print_them(folder: Path) -> None:
     file = folder / "broken.yaml"
     line = len(file.read_text().splitlines()) + 1
     assert f"error: {file}:{line}:1: did not find expected node content" in run(file, "-o", "json").stderr
-    assert (
-        f"denied: {folder / 'denied.yml'}: Pod/denied: nvidia.com/gpu is 99"
-        in run(folder / "denied.yml", "-o", "yaml").stderr
-    )
+    denied, invalid = folder / "denied.yml", folder / "invalid.json"
+    assert f"denied: {denied}:24:9: Pod/denied: nvidia.com/gpu is 99" in run(denied, "-o", "yaml").stderr
+    assert f'invalid: {invalid}: Pod/invalid: nvidia.com/gpu is "0.5"' in run(invalid, "-o", "yaml").stderr
+    assert "denied: stdin:24:9: Pod/denied: " in run("-", "-o", "patch", stdin=denied.read_text()).stderr
 
 
 def test_warnings_and_notes_go_to_stderr(tmp_path: Path) -> None:
@@ -91,12 +91,44 @@ def test_warnings_and_notes_go_to_stderr(tmp_path: Path) -> None:
     said = result.stderr.splitlines()
     assert said == [
         (
-            f"note: {file}: RayCluster/r spec.headGroupSpec.template: the object stays as it is: "
+            f"note: {file}:7:5: RayCluster/r spec.headGroupSpec.template: the object stays as it is: "
             "its operator reads it, the webhook converts its pods (S71)"
         ),
-        f'warning: {file}: Pod/trial-: hami.io/gpu-scheduler-policy: "spread" has no effect with DRA',
-        f"note: {file}: Pod/trial-: has a generateName, so kubectl create must be used, not apply",
+        f'warning: {file}:21:5: Pod/trial-: hami.io/gpu-scheduler-policy: "spread" has no effect with DRA',
+        f"note: {file}:22:3: Pod/trial-: has a generateName, so kubectl create must be used, not apply",
     ]
+
+
+def test_warnings_stand_where_the_pod_or_the_object_has_what_they_are_about() -> None:
+    text = """\
+apiVersion: v1
+kind: List
+items:
+- apiVersion: apps/v1
+  kind: Deployment
+  metadata:
+    name: w
+    annotations:
+      nvidia.com/use-gputype: A100
+  spec:
+    template:
+      metadata:
+        annotations:
+          hami.io/gpu-scheduler-policy: spread
+      spec:
+        containers:
+        - {name: main, resources: {limits: {nvidia.com/gpu: 1}}}
+- apiVersion: v1
+  kind: ResourceQuota
+  metadata: {name: q}
+  spec:
+    hard: {requests.nvidia.com/gpu: 1}
+"""
+    told = [line.split(" ")[1] for line in run("-", "-o", "yaml", stdin=text).stderr.splitlines()]
+    assert told == ["stdin:14:11:", "stdin:9:7:", "stdin:22:12:"]
+    as_json = orjson.dumps(yaml.safe_load(text))
+    told = [line.split(" ")[1] for line in run("-", "-o", "yaml", stdin=as_json).stderr.splitlines()]
+    assert told == ["stdin:"] * 3
 
 
 def test_standard_input_is_read_by_default_and_as_a_dash() -> None:

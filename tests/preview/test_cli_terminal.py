@@ -98,7 +98,7 @@ def test_colours_may_be_forbidden_on_a_terminal(denied: Path) -> None:
 
 def test_the_first_word_of_an_error_stands_out(denied: Path) -> None:
     shown = on_terminal("preview", "-o", "json", denied)
-    assert shown.stderr.startswith(f"\x1b[31m\x1b[1mdenied:\x1b[0m {denied}: Pod/p: nvidia.com/gpu is 99")
+    assert shown.stderr.startswith(f"\x1b[31m\x1b[1mdenied:\x1b[0m {denied}:11:9: Pod/p: nvidia.com/gpu is 99")
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from app.check.health.finding import Finding, State
+from app.preview.printable import printable
 
 JSON = Any
 
@@ -76,10 +77,11 @@ def print_report(report: CheckReport, console: Console) -> None:
     for one in report.results:
         finding = one.finding
         head = Text.assemble((f"{finding.state.value:{_STATE_WIDTH}}", _STYLES[finding.state]), f"  {one.name:{width}}")
-        console.print(Text.assemble(head, f"  {finding.found}"), soft_wrap=True)
+        console.print(Text.assemble(head, f"  {printable(finding.found, lines=True)}"), soft_wrap=True)
         if finding.state is State.OK:
             continue
         for word, text in (("why", finding.reason), ("fix", finding.fix), ("see", one.doc)):
             if text:
-                console.print(Text.assemble(" " * (_STATE_WIDTH + 2), (f"{word}: ", "dim"), text), soft_wrap=True)
+                indented = Text.assemble(" " * (_STATE_WIDTH + 2), (f"{word}: ", "dim"), printable(text, lines=True))
+                console.print(indented, soft_wrap=True)
     console.print(Text(", ".join(f"{count} {word}" for word, count in report.summary().items())), soft_wrap=True)

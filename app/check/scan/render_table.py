@@ -14,6 +14,7 @@ from app.check.scan import words
 from app.check.scan.hazard import Hazard, Severity
 from app.check.scan.judge import Outcome
 from app.check.scan.report import UNCHECKED, Gathered, ScanReport
+from app.preview.printable import printable
 
 _SHOWN_ROWS: Final = 40
 """Of one list; the JSON has all."""
@@ -55,9 +56,7 @@ def print_report(report: ScanReport, console: Console) -> None:
 
 def _text(value: str, style: str = "") -> Text:
     """Text of a cluster: no markup, and nothing that a terminal would obey."""
-    return Text(
-        "".join(one if one.isprintable() or one == "\n" else "\N{REPLACEMENT CHARACTER}" for one in value), style
-    )
+    return Text(printable(value, lines=True), style)
 
 
 def _row(table: Table, *cells: str | Text) -> None:
