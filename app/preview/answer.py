@@ -33,8 +33,8 @@ _COMPRESSION: Final = 1
 HALF: Final = "nothing is printed, since half of it applied is worse than none"
 
 
-def answer(body: bytes, asked: Wanted, known: Known) -> bytes:
-    """What becomes of the manifests in a body, as it was asked for.
+def answer(body: bytes, asked: Wanted, known: Known) -> tuple[bytes, str | None]:
+    """What becomes of the manifests in a body, as it was asked for, and the fault of ours that a document met.
 
     Raises:
         RequestError: ``refused``, ``answer-too-large``.
@@ -54,7 +54,7 @@ def answer(body: bytes, asked: Wanted, known: Known) -> bytes:
     if len(content) > MAX_ANSWER_BYTES:
         message = f"the answer has more than {MAX_ANSWER_BYTES >> 20} MiB"
         raise RequestError(Code.ANSWER_TOO_LARGE, message, hint="split the input, or ask for fewer renderings")
-    return content
+    return content, result.fault
 
 
 @lru_cache(maxsize=1)

@@ -20,8 +20,8 @@ TEMPLATES_FILE: Final = "resourceclaimtemplates.yaml"
 _CONTEXT = 3
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _HUNK = re.compile(r"@@ -\d+,(\d+) \+\d+,(\d+) @@")
-_ESCAPED: Final = re.compile(r'["\\\x00-\x1f\x7f]')
-"""What a name in quotes holds as octal numbers."""
+_ESCAPED: Final = re.compile(r'["\\\x00-\x1f\x7f\udc80-\udcff]')
+"""What a name in quotes holds as octal numbers of bytes; Python keeps those that are no UTF-8 as U+DC80 to U+DCFF."""
 _COLOURS: Final = {"-": "31", "+": "32", "@": "36"}
 """Red, green and cyan, as git has them."""
 
@@ -78,7 +78,7 @@ def _below(name: str, folder: Path | None) -> str:
 def _in_header(name: str) -> str:
     """A name as ``diff`` writes it and ``patch`` reads it: without its tab a blank would end it."""
     if _ESCAPED.search(name):
-        return '"' + _ESCAPED.sub(lambda match: f"\\{ord(match[0]):03o}", name) + '"'
+        return '"' + _ESCAPED.sub(lambda match: f"\\{ord(match[0]) & 0xFF:03o}", name) + '"'
     return f"{name}\t" if " " in name else name
 
 

@@ -62,6 +62,11 @@ class Source:
     documents: list[Document] = field(default_factory=list)
 
     @property
+    def readable_name(self) -> str | None:
+        """The name, also where its bytes are no text: JSON holds no others."""
+        return None if self.name is None else self.name.encode(errors="backslashreplace").decode()
+
+    @property
     def newline(self) -> str:
         """How its lines end."""
         first = self.text.find("\n")

@@ -6,9 +6,11 @@ the report and as ``{"error": …}`` where a whole request is refused.
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from pathlib import Path
 from typing import Any, Final
 
 
@@ -115,6 +117,12 @@ class RequestError(Exception):
     def status(self) -> int:
         """Of the answer."""
         return STATUS[self.code]
+
+
+def fault_of(error: Exception) -> str:
+    """Which fault of ours, and where. Neither its message nor its values: they may hold what somebody wrote."""
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__} in {Path(place.filename).name}, line {place.lineno}"
 
 
 @dataclass(eq=False)

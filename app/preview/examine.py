@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from app.inventory import Inventory
 from app.preview.advice import about_workload, outside_containers
 from app.preview.documents import Document, Source
-from app.preview.errors import Code, ManifestError
+from app.preview.errors import Code, ManifestError, fault_of
 from app.preview.explanation import explain
 from app.preview.inputs import Track, untracked
 from app.preview.kinds import Path
@@ -23,6 +23,7 @@ from app.translate import Facts, Note, Policy, Reason, translate, translate_requ
 from app.translate.containers import mapping
 
 _WHAT_A_MANIFEST_IS = "every manifest has apiVersion and kind"
+_WHAT_A_FAULT_IS = "please report it with what is odd in this manifest; it says nothing about the others"
 
 
 def preview(
@@ -53,12 +54,9 @@ def preview(
     surroundings.read_cluster(nearby)
     matcher = None if inventory is None else Matcher(inventory, name_nodes)
     documents = [(source, document) for source in result.sources for document in source.documents]
-    for _, document in documents:
-        found = [manifest for _, manifest in manifests(document.value)]
-        surroundings.read(found)
-        if matcher is not None:
-            matcher.read(found)
     examiner = _Examiner(facts, policy, surroundings, matcher)
+    for _, document in documents:
+        examiner.read(document)
     for source, document in track(documents, "translating"):
         result.items += examiner.document(source, document)
     return result
@@ -70,21 +68,39 @@ class _Examiner:
     policy: Policy
     surroundings: Surroundings
     matcher: Matcher | None
+    faults: dict[int, ManifestError] = field(default_factory=dict)
+    """Of ours, by the identity of the document that met them."""
+
+    def read(self, document: Document) -> None:
+        """Takes note of what a document says about pods of others."""
+        try:
+            found = [manifest for _, manifest in manifests(document.value)]
+            self.surroundings.read(found)
+            if self.matcher is not None:
+                self.matcher.read(found)
+        except MemoryError:
+            raise
+        except Exception as error:  # noqa: BLE001 - one document must not take the others with it
+            self.faults[id(document)] = _fault(error, document, ())
 
     def document(self, source: Source, document: Document) -> Iterator[Item]:
-        if document.error is not None:
-            yield Item(source, document, Outcome.INVALID, error=document.error)
+        """What becomes of everything in a document, whatever happens."""
+        error = document.error or self.faults.get(id(document))
+        if error is not None:
+            yield Item(source, document, Outcome.INVALID, error=error)
             return
         for path, manifest in manifests(document.value):
             problem = _no_manifest(manifest)
-            if problem is None:
-                yield from self._manifest(source, document, path, manifest)
-            else:
-                line, column = place(document, path) or (document.line + 1, 1)
-                error = ManifestError(
-                    Code.NOT_A_MANIFEST, problem, document.index, line=line, column=column, hint=_WHAT_A_MANIFEST_IS
-                )
+            if problem is not None:
+                error = _error(Code.NOT_A_MANIFEST, problem, document, path, _WHAT_A_MANIFEST_IS)
                 yield Item(source, document, Outcome.INVALID, error=error)
+                continue
+            try:
+                yield from [*self._manifest(source, document, path, manifest)]
+            except MemoryError:
+                raise
+            except Exception as fault:  # noqa: BLE001 - as above
+                yield Item(source, document, Outcome.INVALID, manifest, path, error=_fault(fault, document, path))
 
     def _manifest(self, source: Source, document: Document, path: Path, manifest: Mapping[str, Any]) -> Iterator[Item]:
         found = find_pods(manifest)
@@ -131,6 +147,17 @@ class _Examiner:
             item.pod = patched(found.pod, decision.patch)
             if rewritable(item.manifest):
                 item.changed = with_pod(item.manifest, found, mapping(item.pod))
+
+
+def _error(code: Code, message: str, document: Document, path: Path, hint: str) -> ManifestError:
+    line, column = place(document, path) or (document.line + 1, 1)
+    return ManifestError(code, message, document.index, line=line, column=column, hint=hint)
+
+
+def _fault(error: Exception, document: Document, path: Path) -> ManifestError:
+    return _error(
+        Code.INTERNAL_ERROR, f"a fault of hami-dra-webhook: {fault_of(error)}", document, path, _WHAT_A_FAULT_IS
+    )
 
 
 def _no_manifest(value: Any) -> str | None:

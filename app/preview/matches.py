@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from app.inventory import Fit, Inventory, InventoryError, Match
-from app.preview.workloads import group_of
+from app.preview.workloads import group_of, namespace_of
 from app.translate import Decision
 from app.translate.containers import items, mapping
 
@@ -54,11 +54,11 @@ class Matcher:
     def read(self, manifests: Iterable[Any]) -> None:
         """Takes note of ResourceClaimTemplates; other objects are passed over."""
         for manifest in manifests:
-            if isinstance(manifest, dict) and group_of(manifest) == _RESOURCE_GROUP:
-                metadata = mapping(manifest.get("metadata"))
-                if manifest.get("kind") == "ResourceClaimTemplate":
-                    spec = mapping(mapping(manifest.get("spec")).get("spec"))
-                    self._templates[metadata.get("namespace"), str(metadata.get("name"))] = spec
+            if not isinstance(manifest, dict) or group_of(manifest) != _RESOURCE_GROUP:
+                continue
+            if manifest.get("kind") == "ResourceClaimTemplate":
+                spec = mapping(mapping(manifest.get("spec")).get("spec"))
+                self._templates[namespace_of(manifest), str(mapping(manifest.get("metadata")).get("name"))] = spec
 
     def matches(self, decision: Decision | None, pod: Mapping[str, Any] | None, namespace: str | None) -> Matches:
         """What the claims that a decision adds match, and whether they fit now together with the pod's own."""

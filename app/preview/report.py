@@ -12,13 +12,13 @@ from enum import StrEnum
 from typing import Any
 
 from app.preview.documents import Document, Source
-from app.preview.errors import ManifestError, shape
+from app.preview.errors import Code, ManifestError, shape
 from app.preview.explanation import Row
 from app.preview.hints import RENDER_FIRST, holds_template
 from app.preview.kinds import Path
 from app.preview.matches import Matches
 from app.preview.positions import place, steps
-from app.preview.workloads import FoundPod, at, dotted, name_of, rewritable
+from app.preview.workloads import FoundPod, at, dotted, name_of, namespace_of, rewritable
 from app.translate import Claim, Decision, Note, Role
 from app.translate.containers import GROUPS, items, mapping
 
@@ -66,8 +66,7 @@ class Item:
     @property
     def namespace(self) -> str | None:
         """As the object gives it; None = where kubectl applies it."""
-        value = mapping(self.manifest.get("metadata")).get("namespace")
-        return value if isinstance(value, str) else None
+        return namespace_of(self.manifest)
 
     @property
     def title(self) -> str:
@@ -114,7 +113,7 @@ class Item:
         """Where the item comes from."""
         metadata = mapping(self.manifest.get("metadata"))
         return {
-            "file": self.source.name,
+            "file": self.source.readable_name,
             "document": self.document.index,
             "apiVersion": _text(self.manifest.get("apiVersion")),
             "kind": _text(self.manifest.get("kind")),
@@ -197,6 +196,12 @@ class Preview:
     def refused(self) -> list[Item]:
         """Items that would not run: denied, invalid or unreadable."""
         return [item for item in self.items if item.outcome in (Outcome.DENIED, Outcome.INVALID)]
+
+    @property
+    def fault(self) -> str | None:
+        """The first fault of ours that a document met, for a log; None where all is well."""
+        errors = (item.error for item in self.items)
+        return next((one.message for one in errors if one is not None and one.code is Code.INTERNAL_ERROR), None)
 
     @property
     def unreadable(self) -> bool:

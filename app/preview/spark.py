@@ -94,7 +94,7 @@ def _limits(application: Mapping[str, JSON], role: str) -> dict[str, JSON]:
             asked.setdefault(match[2], {})[match[3]] = value
     limits = {f"{one['vendor']}/{name}": one["amount"] for name, one in asked.items() if len(one) > 1}
     gpu = mapping(application[role].get("gpu"))
-    quantity = gpu.get("quantity")
-    if gpu.get("name") and isinstance(quantity, int) and quantity > 0:
-        limits[gpu["name"]] = quantity
+    name, quantity = gpu.get("name"), gpu.get("quantity")
+    if name and isinstance(name, str) and isinstance(quantity, int) and quantity > 0:
+        limits[name] = quantity
     return limits

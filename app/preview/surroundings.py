@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from app.preview.workloads import group_of
+from app.preview.workloads import group_of, namespace_of
 from app.translate import Facts, Note, Policy, Reason
 from app.translate.asks import is_removed
 from app.translate.containers import items, mapping
@@ -44,7 +44,7 @@ class Surroundings:
                 if why is not None:
                     self._opted_out[str(metadata.get("name"))] = why
             elif manifest.get("kind") == "LimitRange":
-                self._limit_ranges.setdefault(_namespace(metadata), []).append(manifest)
+                self._limit_ranges.setdefault(namespace_of(manifest), []).append(manifest)
 
     def read_cluster(self, objects: Iterable[Mapping[str, Any]]) -> None:
         """Takes note of LimitRanges and ResourceQuotas that are in the cluster, with their namespaces."""
@@ -55,7 +55,8 @@ class Surroundings:
                 found = tuple(
                     replace(note, message=text + note.message, path="") for note in about_object(one, self.policy)
                 )
-                self._quotas[_namespace(metadata)] = (*self.quotas(_namespace(metadata)), *found)
+                namespace = namespace_of(one)
+                self._quotas[namespace] = (*self.quotas(namespace), *found)
             else:
                 self.read([one])
 
@@ -132,8 +133,3 @@ def _about_quota(name: str, policy: Policy) -> Note | None:
     if meant is None:
         return None
     return Note(Reason.NEAR_MISS, f"{name} never counted anything: {key} is no key, did you mean {meant}?", path)
-
-
-def _namespace(metadata: Mapping[str, Any]) -> str | None:
-    value = metadata.get("namespace")
-    return value if isinstance(value, str) else None

@@ -13,8 +13,6 @@ import pickle
 import resource
 import signal
 import sys
-import traceback
-from pathlib import Path
 from typing import BinaryIO, Final
 
 import orjson
@@ -22,7 +20,7 @@ import orjson
 from app.inventory.selectors import load_cel
 from app.preview import frames
 from app.preview.answer import answer, inventory
-from app.preview.errors import Code, RequestError
+from app.preview.errors import Code, RequestError, fault_of
 from app.preview.frames import Head
 from app.preview.jobs import INTERNAL_ERROR, OUT_OF_MEMORY, SPLIT, TOO_MUCH_MEMORY, Job, Known
 from app.preview.wanted import MEDIA_TYPES, Output
@@ -107,19 +105,17 @@ def worked(job: Job, known: Known) -> tuple[Head, bytes]:
     fault: str | None = None
     refused: RequestError | None = None
     try:
-        made = answer(job.body, job.wanted, known)
+        made, fault = answer(job.body, job.wanted, known)
     except RequestError as error:
         refused = error
     except MemoryError:
         pass  # what is said of it needs memory itself, which is there as soon as this block is left
     except Exception as error:  # noqa: BLE001 - a fault of ours must reach its reader as an answer, not as silence
-        # Neither its message nor its values: they may hold what somebody wrote into a manifest.
-        place = traceback.extract_tb(error.__traceback__)[-1]
-        fault = f"{type(error).__name__} in {Path(place.filename).name}, line {place.lineno}"
+        fault = fault_of(error)
         refused = RequestError(Code.INTERNAL_ERROR, INTERNAL_ERROR)
     else:
         asked = job.wanted
-        return Head(status=200, mediaType=asked.media_type, compressed=asked.gzip, last=False, fault=None), made
+        return Head(status=200, mediaType=asked.media_type, compressed=asked.gzip, last=False, fault=fault), made
     if refused is None:
         refused = RequestError(Code.TOO_MUCH_MEMORY, TOO_MUCH_MEMORY, hint=SPLIT)
     last = refused.code is Code.TOO_MUCH_MEMORY

@@ -54,6 +54,12 @@ def name_of(manifest: Mapping[str, Any]) -> str:
     return f"{manifest.get('kind')}/{metadata.get('name') or metadata.get('generateName') or ''}"
 
 
+def namespace_of(manifest: Mapping[str, Any]) -> str | None:
+    """As the object gives it; None = where kubectl applies it."""
+    value = mapping(manifest.get("metadata")).get("namespace")
+    return value if isinstance(value, str) else None
+
+
 def rewritable(manifest: Mapping[str, Any]) -> bool:
     """The object itself is converted; custom kinds and queued Jobs are read by their operators and stay (S71)."""
     return (group_of(manifest), manifest.get("kind")) in BUILT_IN and not queued(manifest)

@@ -168,6 +168,14 @@ def test_a_kustomization_is_left_to_kustomize(tmp_path: Path, file: str) -> None
     assert said in both.stderr.splitlines()
 
 
+@pytest.mark.parametrize("output", ["yaml", "json", "patch", "diff", "explain"])
+def test_a_file_may_have_a_name_that_is_no_text(tmp_path: Path, output: str) -> None:
+    file = tmp_path / os.fsdecode(b"caf\xe9.yaml")
+    file.write_text(yaml.safe_dump_all([pod(), INVALID]))
+    result = run("--keep-going", "-o", output, tmp_path)
+    assert (result.exit_code, r"caf\udce9.yaml" in result.output or r"caf\351.yaml" in result.output) == (1, True)
+
+
 def test_a_link_that_leads_back_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "pod.yaml").write_text(yaml.safe_dump(pod()))
     (tmp_path / "again").symlink_to(tmp_path)

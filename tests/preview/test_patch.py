@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -16,7 +17,16 @@ from tests.preview.inputs import pod
 
 pytestmark = pytest.mark.patch
 MANIFEST = yaml.safe_dump(pod())
-NAMES = ["pod.yaml", "my pod.yaml", "tab\tin it.yaml", 'a "quoted" pod.yaml', '"', "back\\slash.yaml", "über uns.yaml"]
+NAMES = [
+    "pod.yaml",
+    "my pod.yaml",
+    "tab\tin it.yaml",
+    'a "quoted" pod.yaml',
+    '"',
+    "back\\slash.yaml",
+    "über uns.yaml",
+    os.fsdecode(b"caf\xe9.yaml"),
+]
 
 
 @pytest.fixture(autouse=True)
@@ -44,7 +54,7 @@ def applied(given: str | Path, file: Path) -> bytes:
     return after
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", NAMES, ids=ascii)
 def test_a_file_may_be_called_anything(name: str) -> None:
     Path(name).write_text(MANIFEST)
     applied(name, Path(name))
