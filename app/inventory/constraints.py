@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from app.inventory.model import Attribute, Device
@@ -11,14 +12,30 @@ from app.inventory.requests import Constraint, Request
 class State(Protocol):
     """What a constraint remembers of the devices chosen so far."""
 
-    def accepts(self, request: Request, device: Device) -> bool:
-        """The device may join."""
-
-    def add(self, request: Request, device: Device) -> None:
-        """The device joins; it was accepted."""
+    def add(self, request: Request, device: Device) -> bool:
+        """The device joins, where it may; whether it did."""
 
     def remove(self, request: Request) -> None:
         """The device that joined last, for this request, leaves again."""
+
+
+def join(states: Sequence[State], request: Request, device: Device) -> bool:
+    """A device joins all constraints or none.
+
+    As in the scheduler it joins one after the other, and where one refuses it, leaves those before. What a constraint
+    forgets on that way stays forgotten.
+    """
+    for number, state in enumerate(states):
+        if not state.add(request, device):
+            leave(states[:number], request)
+            return False
+    return True
+
+
+def leave(states: Sequence[State], request: Request) -> None:
+    """The device that joined last, for this request, leaves all constraints."""
+    for state in reversed(states):
+        state.remove(request)
 
 
 def state_of(constraint: Constraint) -> State:
@@ -34,16 +51,15 @@ class _Match:
         self._value: Attribute | None = None
         self._devices = 0
 
-    def accepts(self, request: Request, device: Device) -> bool:
+    def add(self, request: Request, device: Device) -> bool:
         if not self._constraint.concerns(request):
             return True
         value = device.attributes.get(self._constraint.attribute)
-        return value is not None and (self._devices == 0 or value == self._value)
-
-    def add(self, request: Request, device: Device) -> None:
-        if self._constraint.concerns(request):
-            self._value = device.attributes[self._constraint.attribute]
-            self._devices += 1
+        if value is None or (self._devices and value != self._value):
+            return False
+        self._value = value
+        self._devices += 1
+        return True
 
     def remove(self, request: Request) -> None:
         if self._constraint.concerns(request):
@@ -53,7 +69,8 @@ class _Match:
 class _Distinct:
     """All devices have different values.
 
-    As in Kubernetes up to 1.36, only the last of several devices of one request is remembered (issue 140438).
+    As in Kubernetes up to 1.36, only the last of several devices of one request is remembered (issue 140438), and none
+    of them once a device has left again, also one that a later constraint refused.
     """
 
     def __init__(self, constraint: Constraint) -> None:
@@ -61,16 +78,15 @@ class _Distinct:
         self._values: dict[str, Attribute] = {}
         self._devices = 0
 
-    def accepts(self, request: Request, device: Device) -> bool:
+    def add(self, request: Request, device: Device) -> bool:
         if not self._constraint.concerns(request):
             return True
         value = device.attributes.get(self._constraint.attribute)
-        return value is not None and (self._devices == 0 or value not in self._values.values())
-
-    def add(self, request: Request, device: Device) -> None:
-        if self._constraint.concerns(request):
-            self._values[request.parent] = device.attributes[self._constraint.attribute]
-            self._devices += 1
+        if value is None or (self._devices and value in self._values.values()):
+            return False
+        self._values[request.parent] = value
+        self._devices += 1
+        return True
 
     def remove(self, request: Request) -> None:
         if self._constraint.concerns(request):

@@ -23,7 +23,7 @@ PoolKey = tuple[str, str]
 CounterKey = tuple[str, str]
 """Counter set and counter."""
 Kind = Literal["string", "int", "bool", "version"]
-_KINDS: tuple[Kind, ...] = ("int", "bool", "string", "version")
+_KINDS: Mapping[Kind, type] = {"int": int, "bool": bool, "string": str, "version": str}
 
 
 class InventoryError(ValueError):
@@ -180,6 +180,8 @@ def _attribute(item: Mapping[str, JSON]) -> Attribute:
     kind = next((kind for kind in _KINDS if item.get(kind) is not None), None)
     if kind is None:
         raise ValueError("a type that the scheduler does not know")
+    if not isinstance(item[kind], _KINDS[kind]):
+        raise TypeError(f"{item[kind]!r} is no {kind}")
     if kind == "version":
         box_version(item[kind])
     return Attribute(kind, item[kind])

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from app.inventory.capacity import Demand
-from app.inventory.constraints import State, state_of
+from app.inventory.constraints import State, join, leave, state_of
 from app.inventory.counting import hopeless
 from app.inventory.judge import Failure
 from app.inventory.model import CounterKey, Device, DeviceKey, Number, PoolKey
@@ -140,12 +140,17 @@ class Search:
             return False
         if not request.tolerates(device.taints):
             return False
-        if not all(state.accepts(request, device) for state in self._states[claim]):
-            if request.count is None:
+        everything = request.count is None
+        # The scheduler looks for room before the constraints, unless it has no choice; they remember who was refused.
+        if not everything and not self._has_room(offer):
+            return False
+        if not join(self._states[claim], request, device):
+            if everything:
                 text = f"request {request.name} asks for all devices, and a constraint forbids device {device.key[2]}"
                 raise GivenUpError(Failure(text))
             return False
-        if device.shareable and not self._has_room(offer):
+        if not self._has_room(offer):
+            leave(self._states[claim], request)
             return False
         self._commit(claim, request, offer)
         return True
@@ -155,6 +160,8 @@ class Search:
 
     def _has_room(self, offer: Offer) -> bool:
         key, capacity = offer.device.key, offer.device.capacity
+        if not offer.device.shareable:
+            return True
         taken = self._place.occupancy.amounts.get(key, {})
         shares = self._shares.get(key, ())
         return all(
@@ -181,8 +188,6 @@ class Search:
         device = offer.device
         if self._takes_counters(device):
             self._move_counters(offer, -1)
-        for state in self._states[claim]:
-            state.add(request, device)
         if device.shareable:
             self._shares.setdefault(device.key, []).append(offer.demand)
         else:
@@ -199,8 +204,7 @@ class Search:
             self._shares[device.key].pop()
         else:
             self._whole[device.key].pop()
-        for state in self._states[claim]:
-            state.remove(request)
+        leave(self._states[claim], request)
         if self._takes_counters(device):
             self._move_counters(offer, 1)
 

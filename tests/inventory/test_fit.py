@@ -172,6 +172,36 @@ def test_of_several_devices_of_one_request_a_distinct_attribute_remembers_the_la
     assert nodes(cluster, claim(request(count=3), constraints=[{"distinctAttribute": f"{HAMI}/numa"}])) == ("a",)
 
 
+def test_a_card_that_a_later_constraint_refuses_makes_a_distinct_attribute_forget_as_in_the_scheduler() -> None:
+    """``remove`` of distinctAttributeConstraint takes the value of the whole request away, and a card is kept."""
+    cards = [{"numa": 0, "root": "east"}, {"numa": 1, "root": "west"}, {"numa": 0, "root": "east"}]
+    devices = [device(f"c{i}", card, "1Gi") for i, card in enumerate(cards)]
+    cluster = inventory(resource_slice("a-slice", HAMI, "a", devices))
+    distinct, match = {"distinctAttribute": f"{HAMI}/numa"}, {"matchAttribute": f"{HAMI}/root"}
+    assert nodes(cluster, claim(request(count=2), constraints=[distinct, match])) == ("a",)
+    assert nodes(cluster, claim(request(count=2), constraints=[match, distinct])) == ()
+    assert nodes(cluster, claim(request(count=2), constraints=[distinct])) == ("a",), "c0 and c1"
+
+
+def test_a_card_without_room_is_passed_over_before_constraints_see_it() -> None:
+    devices = [
+        device(f"c{i}", {"numa": numa}, "16Gi", allowMultipleAllocations=True) for i, numa in enumerate((0, 1, 0))
+    ]
+    full = allocated((HAMI, "a", "c1"), share={"memory": "16Gi"})
+    asked = claim(request(count=2, capacity=amounts(memory="1Gi")), constraints=[{"distinctAttribute": f"{HAMI}/numa"}])
+    slices = resource_slice("a-slice", HAMI, "a", devices)
+    assert nodes(inventory(slices), asked) == ("a",)
+    assert nodes(inventory(slices, claims=[full]), asked) == ()
+
+
+def test_a_card_of_all_that_finds_no_room_leaves_the_constraints_to_the_next_alternative() -> None:
+    options = alternatives(share("1Gi", count=0), share("1Gi"))["devices"]["requests"]
+    same = [{"matchAttribute": UUID, "requests": ["gpu"]}]
+    spec = claim({**share("16Gi"), "name": "first"}, *options, constraints=same)
+    assert nodes(inventory(shared("a", 2)), spec) == ("a",), "all: card-0 is full by then; one: card-1"
+    assert nodes(inventory(shared("a", 1)), spec) == ()
+
+
 def alternatives(*options: JSON) -> JSON:
     """A claim whose request has alternatives."""
     named = [{"name": f"o{i}", **option["exactly"]} for i, option in enumerate(options)]

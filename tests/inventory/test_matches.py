@@ -203,6 +203,11 @@ NO_STEP = {"value": "1", "requestPolicy": {"validRange": {"step": "0"}}}
             resource_slice("s", HAMI, "a", [device("d", {}, "1", capacity={"c": NO_STEP})]),
             "step is not above 0",
         ),
+        (
+            "ResourceSlice",
+            resource_slice("s", HAMI, "a", [{"name": "d", "attributes": {"type": {"string": ["x"]}}}]),
+            r"\['x'\] is no string",
+        ),
         ("DeviceClass", {"metadata": {"name": "c"}, "spec": {"selectors": [{}]}}, "c .*: cel is missing"),
         ("Node", {"metadata": []}, "Node without a name"),
         ("ResourceClaim", {"metadata": {"name": "c"}, "status": {"allocation": 1}}, "ResourceClaim c "),
