@@ -8,7 +8,6 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Final
 
-import orjson
 from rich.console import Console
 
 from app.cluster.offers import unpack
@@ -22,7 +21,7 @@ from app.preview.examine import preview
 from app.preview.explain import PLAIN_WIDTH, print_explanation
 from app.preview.jobs import MAX_ANSWER_BYTES, Known
 from app.preview.notes import notes, refusals
-from app.preview.render import patches
+from app.preview.render import patches, to_json
 from app.preview.report import Preview
 from app.preview.sides import sides
 from app.preview.wanted import Include, Output, Wanted
@@ -67,7 +66,7 @@ def _json(result: Preview, asked: Wanted) -> bytes:
     report = result.report()
     if asked.include:
         report["renderings"] = _renderings(result, asked)
-    return orjson.dumps(report)
+    return to_json(report)
 
 
 def _renderings(result: Preview, asked: Wanted) -> dict[str, Any]:
@@ -97,7 +96,7 @@ def _diff(result: Preview, _asked: Wanted) -> bytes:
 
 def _patch(result: Preview, asked: Wanted) -> bytes:
     _refuse(result, asked)
-    return orjson.dumps(patches(result))
+    return to_json(patches(result))
 
 
 def _explain(result: Preview, _asked: Wanted) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import orjson
@@ -9,9 +10,18 @@ import orjson
 from app.preview.report import Preview
 
 
+def to_json(value: Any, *, indent: bool = False) -> bytes:
+    """A value as JSON; whole numbers of any size, as manifests may hold them."""
+    try:
+        return orjson.dumps(value, option=orjson.OPT_INDENT_2 if indent else None)
+    except TypeError:  # more than 64 bits
+        separators = None if indent else (",", ":")
+        return json.dumps(value, ensure_ascii=False, indent=2 if indent else None, separators=separators).encode()
+
+
 def render_json(preview: Preview) -> str:
     """The PreviewReport, indented."""
-    return orjson.dumps(preview.report(), option=orjson.OPT_INDENT_2).decode() + "\n"
+    return to_json(preview.report(), indent=True).decode() + "\n"
 
 
 def patches(preview: Preview) -> list[dict[str, Any]]:
@@ -25,4 +35,4 @@ def patches(preview: Preview) -> list[dict[str, Any]]:
 
 def render_patches(preview: Preview) -> str:
     """The patches as a JSON list."""
-    return orjson.dumps(patches(preview), option=orjson.OPT_INDENT_2).decode() + "\n"
+    return to_json(patches(preview), indent=True).decode() + "\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from app.preview.explain import print_explanation
 from app.preview.jobs import Job, Known
 from app.preview.kinds import Path as Steps
 from app.preview.notes import notes, refusals
+from app.preview.printable import printable
 from app.preview.render import render_json, render_patches
 from app.preview.report import Preview
 from app.preview.sides import sides
@@ -106,6 +108,21 @@ spec:
   jobTemplate:
     metadata: {labels: {kueue.x-k8s.io/queue-name: q}}
     spec: {template: {spec: {containers: [{name: a, resources: {limits: {nvidia.com/gpu: 1}}}]}}}
+---
+apiVersion: admission.k8s.io/v1
+kind: AdmissionReview
+request:
+  uid: a
+  operation: UPDATE
+  namespace: team
+  subResource: ""
+  kind: {group: "", version: v1, kind: Pod}
+  object: &object
+    apiVersion: v1
+    kind: Pod
+    metadata: {name: p, annotations: {hami.io/dra-original-resources: "{}"}}
+    spec: {containers: [{name: a, resources: {limits: {nvidia.com/gpu: 1}}}]}
+  oldObject: *object
 """
 """Everything that is read of manifests; the corpus has the rest."""
 MANIFESTS = [
@@ -145,7 +162,7 @@ def previewed(*manifests: JSON) -> Preview:
     converted.yaml()
     sides(result, converted)
     print_explanation(result, Console(file=io.StringIO()))
-    assert all(line.isprintable() for line in [*refusals(result), *notes(result, converted)])
+    assert all(line == printable(line) for line in [*refusals(result), *notes(result, converted)])
     return result
 
 
@@ -173,6 +190,16 @@ def test_names_that_are_no_text_are_answered(odd: JSON) -> None:
         assert changed != manifest
         result = previewed(changed, pod("other"))
         assert (result.fault, result.items[-1].outcome.value) == (None, "converted")
+
+
+@pytest.mark.parametrize("number", ["-9223372036854775809", "18446744073709551616", "1e20"])
+def test_whole_numbers_of_any_size_come_back(number: str) -> None:
+    text = f"{yaml.safe_dump(pod())}x: {number}\n"
+    shown = CliRunner().invoke(app, ["preview", "-o", "json", "-"], input=text)
+    head, body = worked(Job(text.encode(), Wanted()), Known(Policy(), Facts()))
+    assert (shown.exit_code, head["status"]) == (0, 200)
+    for report in (shown.stdout, body):
+        assert json.loads(report)["items"][0]["object"]["x"] == pytest.approx(float(number))
 
 
 @pytest.fixture

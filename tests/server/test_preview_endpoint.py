@@ -89,8 +89,10 @@ def test_a_report_can_bring_its_renderings(ops: httpx.Client) -> None:
     assert report["renderings"]["yaml"] == printed(NOTEBOOK, "yaml")
     assert report["renderings"]["diff"] == printed(NOTEBOOK, "diff")
     assert report["renderings"]["notes"] == [
-        "warning: stdin:16:9: Deployment/notebook spec.template: "
-        'hami.io/gpu-scheduler-policy: "binpack" has no effect with DRA'
+        (
+            "warning: stdin:16:9: Deployment/notebook spec.template: "
+            'hami.io/gpu-scheduler-policy: "binpack" has no effect with DRA'
+        )
     ]
     assert report["renderings"]["sides"][0]["after"] in report["renderings"]["yaml"]
 
