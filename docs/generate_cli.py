@@ -27,7 +27,8 @@ The program is installed as `hami-dra-webhook` and, with the same commands, as t
 `hami-dra-webhook preview --color always -o diff manifests/ | less -R`. Long runs show a progress bar on standard error,
 on terminals only.
 
-**Output** goes to standard output; errors, warnings and notes to standard error, so that pipes stay clean.
+**Output** goes to standard output; errors, warnings and notes to standard error, so that pipes stay clean. What
+is printed for people spells out whatever a terminal would obey in texts of manifests and clusters (`\\x1b`).
 """
 
 _EXIT_CODES = re.compile(r"Exit codes: (.+)\.", re.DOTALL)
