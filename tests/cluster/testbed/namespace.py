@@ -98,8 +98,17 @@ class Namespace:
             self.scheduled(one["metadata"]["name"])
 
     def allocation(self, pod: str, *, timeout: float = 60) -> Allocation:
-        """Wait until the pod is scheduled; returns its devices."""
-        return allocation(self.api, self.scheduled(pod, timeout=timeout))
+        """Wait until the pod is scheduled; returns its devices.
+
+        Raises:
+            AssertionError: one of its generated claims got none, which no scheduled pod can have.
+        """
+        scheduled = self.scheduled(pod, timeout=timeout)
+        given = allocation(self.api, scheduled)
+        entries = scheduled["spec"].get("resourceClaims", ())
+        empty = [one["name"] for one in entries if "resourceClaimTemplateName" in one and not given.of(one["name"])]
+        assert not empty, f"claims {empty} of {pod} have no devices\n{self.describe(pod)}"
+        return given
 
     def finish(self, pod: str, phase: str = "Succeeded") -> None:
         """End a pod as its kubelet would: ``Succeeded`` or ``Failed``."""
