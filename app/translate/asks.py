@@ -223,7 +223,7 @@ def _refuse(one: Shape, devices: int, keys: _CardKeys, policy: Policy, asked: _R
     if keys.memory is not None and keys.memory > limit:
         mib = (keys.memory >> 20) // settings.memory_factor  # what the number would be, had it been bytes
         what = f"write {mib}" if 1 <= mib <= limit else f"write at most {limit}"
-        read = quantity.shown(one.limits[names.memory])
+        read = quantity.shown(one.written(names.memory))
         text = f"{names.memory} is {read} in container {one.name}: the unit is MiB, {what}"
         asked.denials.append(Note(Reason.MEMORY_TOO_LARGE, text, one.key_path(names.memory)))
     if devices > MAX_DEVICES:

@@ -109,7 +109,7 @@ def _plan(pairs: Sequence[tuple[Ask, Target]], selection: Selection, facts: Fact
     slug = "-".join((*slugs, *picked))[: _NAME_LENGTH - _HASH_LENGTH - 1].rstrip("-")
     digest = hashlib.sha256(json.dumps(spec, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
     asks = tuple(ask for ask, _ in pairs)
-    first = Template(f"{slug}-{digest[:_HASH_LENGTH]}", spec, describe(asks, target))
+    first = Template(f"{slug}-{digest[:_HASH_LENGTH]}", spec, describe(pairs))
     return ClaimPlan(target, asks, slug, first, tuple(rows), tuple(dict.fromkeys(findings)))
 
 

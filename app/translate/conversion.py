@@ -68,13 +68,18 @@ class Conversion:
         self.recorded = recorded = marks.read_originals(self.pod)
         self.selection, self.selection_warnings = read_selection(self._annotations())
         if recorded is not None:
-            self.ours = frozenset(one for one, raw in self.containers if self._is_ours(one, raw, recorded))
+            slugs = self._recorded_slugs(recorded)  # once: for each container it would be the square of their number
+            self.ours = frozenset(one for one, raw in self.containers if self._is_ours(one, raw, recorded, slugs))
 
     def _annotations(self) -> Mapping[str, Any]:
         return mapping(mapping(self.pod.get("metadata")).get("annotations"))
 
-    def decide(self) -> Decision:
-        """The decision; everything that denies is collected, so that one look at the pod shows all of it."""
+    def decide(self, look_alikes: Sequence[Note]) -> Decision:
+        """The decision; everything that denies is collected, so that one look at the pod shows all of it.
+
+        Args:
+            look_alikes: warnings about keys that only resemble ours (S9).
+        """
         annotations = self._annotations()
         parts = [_Part(shape, raw, asks_of(shape, self.facts, self.policy)) for shape, raw in self.containers]
         for part in parts:
@@ -83,7 +88,7 @@ class Conversion:
                 self._compare_with_recorded(part, self.recorded)
             else:
                 self._plan(part)
-        self.warnings += advice.look_alikes(self.containers, self.policy)
+        self.warnings += look_alikes
         if not any(part.asked.converts for part in parts):
             self._warn_about_lone_priority(parts)
             return leave_keys(
@@ -110,7 +115,7 @@ class Conversion:
         self.warnings += advice.about_pod(self.pod, self.containers, self.policy)
         return self._convert(parts, planned, pinned=pinned)
 
-    def _is_ours(self, one: Shape, raw: Mapping[str, Any], recorded: marks.Originals) -> bool:
+    def _is_ours(self, one: Shape, raw: Mapping[str, Any], recorded: marks.Originals, slugs: frozenset[str]) -> bool:
         """Whether a container carries the claim that its recorded originals lead to (S5)."""
         keys = recorded.containers.get(one.name)
         if not keys or not asks_of(self._recorded_shape(one, keys), self.facts, self.policy).converts:
@@ -126,12 +131,14 @@ class Conversion:
         }
         used = [templates.get(mapping(c).get("name")) for c in items(mapping(raw.get("resources")).get("claims"))]
         # An init container may borrow the claim of any other container, so every recorded one counts.
-        slugs = {
-            plan.slug
-            for other, _ in self.containers
-            for plan in self._recorded_plans(other, recorded.containers.get(other.name, EMPTY))[0]
-        }
         return any(isinstance(name, str) and any(is_named_after(name, slug) for slug in slugs) for name in used)
+
+    def _recorded_slugs(self, recorded: marks.Originals) -> frozenset[str]:
+        return frozenset(
+            plan.slug
+            for one, _ in self.containers
+            for plan in self._recorded_plans(one, recorded.containers.get(one.name, EMPTY))[0]
+        )
 
     def _recorded_plans(self, one: Shape, keys: Mapping[str, Any]) -> tuple[tuple[ClaimPlan, ...], bool]:
         """The claims that the recorded keys of a container lead to, and whether they are refused now."""
@@ -150,7 +157,8 @@ class Conversion:
         for key in part.asked.converts:
             before = recorded.containers[one.name].get(key)
             if before is not None and quantity.parse(before) != one.values[key]:
-                text = f"{key} came back as {one.values[key]}; {before} was converted and stays (container {one.name})"
+                read = quantity.shown(one.written(key)) if one.invalid else one.values[key]
+                text = f"{key} came back as {read}; {before} was converted and stays (container {one.name})"
                 self.warnings.append(Note(Reason.VALUE_DIFFERS, text, one.key_path(key)))
 
     def _plan(self, part: _Part) -> None:

@@ -161,10 +161,10 @@ def _profile_of(target: Target, device: Device) -> str | None:
     return None if value is None else str(value)
 
 
-def describe(asks: Sequence[Ask], target: Target) -> str:
-    """What a claim asks, in words."""
+def describe(pairs: Sequence[tuple[Ask, Target]]) -> str:
+    """What the asks of one driver's claim ask, in words; a card and MIG devices may be asked together."""
     parts = []
-    for ask in asks:
+    for ask, target in pairs:
         thing = "MIG device" if target.mig else "card"
         if ask.kind is Kind.SHARE and not target.by_memory:
             thing = "share"
@@ -180,4 +180,4 @@ def describe(asks: Sequence[Ask], target: Target) -> str:
         if ask.cores is not None and target.profile.capacity.cores is not None:
             words.append(f"{ask.cores} % cores")
         parts.append(", ".join(words) + (" each" if ask.devices > 1 and len(words) > 1 else ""))
-    return f"{'; '.join(parts)} ({target.profile.title})"
+    return f"{'; '.join(parts)} ({pairs[0][1].profile.title})"

@@ -27,7 +27,7 @@ from typing import Any
 from app.translate import advice, gates
 from app.translate.containers import Container, check, items, malformed, mapping, pod_level, read_containers
 from app.translate.conversion import Conversion, leave_keys
-from app.translate.decision import CONVERTED_LABEL, Decision, Note, Outcome
+from app.translate.decision import CONVERTED_LABEL, ORIGINALS_ANNOTATION, Decision, Note, Outcome
 from app.translate.essence import essence
 from app.translate.facts import Facts
 from app.translate.memory import forget, remembered
@@ -80,19 +80,22 @@ def _translate(pod: Mapping[str, Any], facts: Facts, policy: Policy, avoid: froz
             del decisions[_REMEMBERED_PER_SHAPE:]
     else:
         decision = _without_keys(pod, spec, containers, policy)
-    if _is_large(pod):
+    if is_large(pod):
         forget()
     return decision
 
 
-def _is_large(pod: Mapping[str, Any]) -> bool:
+def is_large(pod: Mapping[str, Any]) -> bool:
     """Whether a pod brings more text than caches may keep. The API server refuses such names, but only after us."""
     annotations = mapping(mapping(pod.get("metadata")).get("annotations"))
     if sum(_length(annotations[name]) for name in ANNOTATIONS if name in annotations) > _LARGE_CHARACTERS:
         return True
     spec = mapping(pod.get("spec"))
     containers = (mapping(raw) for group in ("initContainers", "containers") for raw in items(spec.get(group)))
-    return any(_length_of(one) > _LARGE_CHARACTERS for one in (spec, *containers))
+    lengths = [_length_of(one) for one in (spec, *containers)]
+    # Shapes of recorded originals are kept, and the shapes of all containers of a pod together.
+    everything = sum(lengths) + _length(annotations.get(ORIGINALS_ANNOTATION))
+    return max(lengths) > _LARGE_CHARACTERS or everything > _REMEMBERED_CHARACTERS
 
 
 def _length_of(container: Mapping[str, Any]) -> int:
@@ -134,7 +137,7 @@ def _decide(pod: Mapping[str, Any], facts: Facts, policy: Policy, avoid: frozens
     if _is_native(pod, containers, facts, policy):
         native = Note(Reason.NATIVE, "Kubernetes itself makes the claim for whole cards")
         return leave_keys(pod, policy, native, look_alikes)
-    return conversion.decide()
+    return conversion.decide(look_alikes)
 
 
 def _warns(note: Note) -> bool:

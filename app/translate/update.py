@@ -18,13 +18,22 @@ from app.translate.additions import PRIORITY_VARIABLE, option_tolerations
 from app.translate.containers import Container, Shape, check, items, mapping, read_containers
 from app.translate.decision import Change, Decision, Note, Outcome
 from app.translate.gates import TERMS, pinned_terms, required_terms
+from app.translate.memory import forget
 from app.translate.patch import Patch, Path
 from app.translate.policy import Policy
 from app.translate.reasons import Reason
+from app.translate.translate import is_large
 
 
 def translate_update(pod: Mapping[str, Any], old: Mapping[str, Any], policy: Policy) -> Decision:
     """Decides about an update of ``old`` to ``pod``; neither is changed, and no template is ever needed."""
+    decision = _translate_update(pod, old, policy)
+    if is_large(pod) or is_large(old):
+        forget()
+    return decision
+
+
+def _translate_update(pod: Mapping[str, Any], old: Mapping[str, Any], policy: Policy) -> Decision:
     recorded = marks.read_originals(old)
     if recorded is None:
         return _untouched("the pod was not converted")
