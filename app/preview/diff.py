@@ -39,7 +39,9 @@ def render_diff(converted: Converted, folder: Path | None = None) -> str:
         text = "---\n".join(emit.block(template) for template in converted.templates)
         lines += ["--- /dev/null\n", f"+++ {TEMPLATES_FILE}\n", *_hunks([Part("", text)])]
     for source, parts in converted.sources:
-        hunks = list(_hunks(parts))
+        # What cannot be read stays in the file: a comment in its place would lose it.
+        unread = {id(part) for one in source.documents if one.error is not None for part in converted.parts[id(one)]}
+        hunks = list(_hunks(Part(part.old, part.old) if id(part) in unread else part for part in parts))
         if hunks:
             name = _in_header(_below(source.name or "stdin.yaml", folder))
             lines += [f"--- {name}\n", f"+++ {name}\n", *hunks]
@@ -79,6 +81,8 @@ def _in_header(name: str) -> str:
     """A name as ``diff`` writes it and ``patch`` reads it: without its tab a blank would end it."""
     if _ESCAPED.search(name):
         return '"' + _ESCAPED.sub(lambda match: f"\\{ord(match[0]) & 0xFF:03o}", name) + '"'
+    if name.startswith(" "):  # `patch` skips blanks in front of a name
+        return f'"{name}"'
     return f"{name}\t" if " " in name else name
 
 

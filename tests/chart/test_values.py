@@ -16,7 +16,7 @@ from app.preview.jobs import MAX_ANSWER_BYTES
 from app.preview.service import MAX_PLACES
 from app.settings import Settings
 from docs import generate_chart
-from tests.chart.helm import CHART, Helm, HelmError
+from tests.chart.helm import CHART, NAMESPACE, Helm, HelmError
 
 JSON = Any
 DOCS = CHART.parents[1] / "docs"
@@ -305,9 +305,14 @@ def test_values_that_cannot_work_together_are_refused_with_what_to_change(
         helm.template(values)
 
 
-def test_a_release_name_that_no_service_can_have_is_refused(helm: Helm) -> None:
-    with pytest.raises(HelmError, match="the name of the objects would be 1e3-hami-dra-webhook, which no Service can"):
-        helm.template(release="1e3")
+@pytest.mark.parametrize(("version", "refused"), [("1.36.0", False), ("1.35.4", True)])
+def test_a_name_may_begin_with_a_digit_where_services_may(helm: Helm, version: str, refused: bool) -> None:
+    arguments = ("template", "1e3", CHART, f"--namespace={NAMESPACE}", f"--kube-version={version}")
+    if refused:
+        with pytest.raises(HelmError, match="would be 1e3-hami-dra-webhook, which no Service can have"):
+            helm(*arguments)
+    else:
+        assert "name: 1e3-hami-dra-webhook" in helm(*arguments)
 
 
 def strings(node: JSON, keys: frozenset[str], path: str = "") -> Iterator[tuple[str, JSON]]:

@@ -208,6 +208,13 @@ def test_a_diff_covers_several_files_and_nothing_that_stays() -> None:
     assert render_diff(convert(preview([read(long)], Facts(), Policy()))) == ""
 
 
+def test_a_diff_loses_nothing_that_cannot_be_read() -> None:
+    template = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: {{ .Values.x }}\n"
+    diff = render_diff(convert(preview([read(MANIFEST, "a.yaml"), read(template, "t.yaml")], Facts(), Policy())))
+    assert "t.yaml" not in diff
+    assert "+++ a.yaml" in diff
+
+
 @given(
     st.lists(
         st.sampled_from([MANIFEST, "# c\n", "a: 1\n", yaml.safe_dump(pod(), default_flow_style=True)]), max_size=5

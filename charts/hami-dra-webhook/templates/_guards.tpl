@@ -34,8 +34,10 @@
 {{- end -}}
 
 {{- $fullname := include "hami-dra-webhook.fullname" . -}}
-{{- if not (regexMatch "^[a-z]([-a-z0-9]*[a-z0-9])?$" $fullname) -}}
-{{- $found = append $found (printf "the name of the objects would be %s, which no Service can have: give letters, digits and -, a letter first, in fullnameOverride" $fullname) -}}
+{{- /* RelaxedServiceNameValidation is on from 1.36. */ -}}
+{{- $first := semverCompare ">=1.36.0-0" .Capabilities.KubeVersion.Version | ternary "a-z0-9" "a-z" -}}
+{{- if not (regexMatch (printf "^[%s]([-a-z0-9]*[a-z0-9])?$" $first) $fullname) -}}
+{{- $found = append $found (printf "the name of the objects would be %s, which no Service can have: give letters, digits and -, before Kubernetes 1.36 a letter first, in fullnameOverride" $fullname) -}}
 {{- end -}}
 
 {{- $labels := include "hami-dra-webhook.labels" . | fromYaml -}}
