@@ -98,17 +98,17 @@ class Namespace:
             self.scheduled(one["metadata"]["name"])
 
     def allocation(self, pod: str, *, timeout: float = 60) -> Allocation:
-        """Wait until the pod is scheduled; returns its devices.
+        """Wait until the pod is scheduled and each of its generated claims has devices; returns them."""
+        self.scheduled(pod, timeout=timeout)
 
-        Raises:
-            AssertionError: one of its generated claims got none, which no scheduled pod can have.
-        """
-        scheduled = self.scheduled(pod, timeout=timeout)
-        given = allocation(self.api, scheduled)
-        entries = scheduled["spec"].get("resourceClaims", ())
-        empty = [one["name"] for one in entries if "resourceClaimTemplateName" in one and not given.of(one["name"])]
-        assert not empty, f"claims {empty} of {pod} have no devices\n{self.describe(pod)}"
-        return given
+        def complete() -> Allocation | None:
+            scheduled = self.get("Pod", pod)
+            given = allocation(self.api, scheduled)
+            entries = scheduled["spec"].get("resourceClaims", ())
+            generated = {one["name"] for one in entries if "resourceClaimTemplateName" in one}
+            return given if generated <= {device.claim for device in given.devices} else None
+
+        return wait_for(complete, f"devices for every claim of {pod}", describe=lambda: self.describe(pod))
 
     def finish(self, pod: str, phase: str = "Succeeded") -> None:
         """End a pod as its kubelet would: ``Succeeded`` or ``Failed``."""
