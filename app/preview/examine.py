@@ -93,7 +93,7 @@ class _Examiner:
             problem = _no_manifest(manifest)
             if problem is not None:
                 error = _error(Code.NOT_A_MANIFEST, problem, document, path, _WHAT_A_MANIFEST_IS)
-                yield Item(source, document, Outcome.INVALID, error=error)
+                yield Item(source, document, Outcome.INVALID, path=path, error=error)
                 continue
             try:
                 yield from [*self._manifest(source, document, path, manifest)]

@@ -9,6 +9,7 @@ from app.preview import emit
 from app.preview.converted import Converted
 from app.preview.positions import locate
 from app.preview.report import Item, Preview
+from app.preview.workloads import at
 from app.translate.containers import mapping
 
 
@@ -44,7 +45,7 @@ def _object(item: Item, converted: Converted) -> tuple[str, str]:
     if document.error is not None or (document.root is not None and not item.path):
         before = item.source.text[document.start : document.end]
         return before, converted.text_of(document) if item.changed is not None else before
-    before = emit.block(item.manifest or document.value)
+    before = emit.block(item.manifest or at(document.value, item.path))
     return before, before if item.changed is None else emit.block(item.changed)
 
 

@@ -136,3 +136,42 @@ def test_only_the_newest_text_is_shown(visit: Visit) -> None:
     visit.paste(WORKLOADS[5].read_text())
     visit.expect_status("1 workload: 1 untouched")
     expect(visit.page.locator("#detail-title")).to_have_text("Deployment/frontend")
+
+
+def test_a_busy_server_leaves_no_progress_behind_a_copy(visit: Visit) -> None:
+    visit.forgiven = re.compile("status of 503")
+    visit.paste(GOOD)
+    visit.expect_status("1 workload: 1 converted")
+    busy = iter([True])
+
+    def answer(route: Route) -> None:
+        if next(busy, False):
+            body = '{"error": {"code": "busy", "message": "other previews are being made"}}'
+            route.fulfill(status=503, content_type="application/json", body=body)
+        else:
+            route.continue_()
+
+    visit.page.context.route("**/preview?*", answer)
+    visit.page.get_by_role("button", name="Copy all YAML").click()
+    expect(visit.page.locator("#toast")).to_have_text("All YAML copied")
+    expect(visit.page.locator("#progress")).to_be_hidden()
+
+
+def test_a_failure_brings_the_editor_back(visit: Visit) -> None:
+    visit.forgiven = re.compile("ERR_FAILED")
+    visit.paste(GOOD)
+    visit.page.get_by_role("button", name="Hide editor").click()
+    visit.page.context.route("**/preview?*", lambda route: route.abort())
+    visit.page.get_by_label("Backend").select_option(index=1)
+    expect(visit.page.get_by_role("alert")).to_contain_text("The server does not answer.")
+    expect(visit.editor).to_be_visible()
+
+
+def test_a_page_of_a_proxy_is_no_answer(visit: Visit) -> None:
+    visit.paste(GOOD)
+    visit.expect_status("1 workload: 1 converted")
+    visit.page.context.route(
+        "**/preview?*", lambda route: route.fulfill(content_type="text/html", body="<h1>Sign in</h1>")
+    )
+    visit.page.get_by_role("button", name="Copy all YAML").click()
+    expect(visit.page.locator("#toast")).to_contain_text("not one of the preview")

@@ -58,12 +58,15 @@ def test_opened_files_are_read(visit: Visit) -> None:
 def test_what_cannot_be_read_is_said_and_changes_nothing(visit: Visit, tmp_path: Path) -> None:
     visit.example("Training job")
     large, binary, empty = tmp_path / "large.yaml", tmp_path / "binary.yaml", tmp_path / "empty"
+    latin = tmp_path / "latin.yaml"
+    latin.write_bytes("# café\n".encode("latin-1"))
     large.write_text("# x\n" * (2 * 1024 * 1024))
     binary.write_bytes(b"\x7fELF\0\0")
     empty.mkdir()
     for path, said in (
         (large, "1 file with 8.0 MiB; a preview takes at most 7 MiB. Take fewer at a time."),
         (binary, "binary.yaml is no text"),
+        (latin, "latin.yaml is not UTF-8: save it as UTF-8"),
         (empty, "No .yaml, .yml or .json file in it"),
     ):
         drop(visit, [path])

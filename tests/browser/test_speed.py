@@ -124,3 +124,18 @@ def test_the_caret_stays_where_it_was_left(visit: Visit) -> None:
     scroll(visit, 5000)
     visit.page.keyboard.type("# here\n")
     expect(visit.page.locator(".paint div").first).to_have_text("# here")
+
+
+def test_what_leads_to_a_line_ends_a_selection_of_all(visit: Visit) -> None:
+    """Else the next key would replace all of the text, not what is marked."""
+    good = WORKLOADS[0].read_text()
+    visit.paste("---\n".join([good] * 60 + [good.replace("nvidia.com/gpu: ", "nvidia.com/gpu: x")]))
+    expect(visit.page.locator("#filters .invalid b")).to_have_text("1")
+    visit.editor.focus()
+    visit.page.keyboard.press("Control+a")
+    visit.page.locator("#filters .invalid").click()
+    visit.page.get_by_role("tabpanel").get_by_role("button", name="line ").click()
+    size = visit.page.locator("#size").text_content()
+    visit.page.keyboard.type("nvidia.com/gpu: 1")
+    visit.expect_status("61 workloads: 61 converted")
+    assert str(size).startswith(str(visit.page.locator("#size").text_content()).split(",")[0])

@@ -129,3 +129,12 @@ def test_what_an_operator_reads_stays_and_its_pods_are_shown() -> None:
 def test_lines_end_as_in_the_input() -> None:
     (side,) = of(WORKLOADS[0].read_text().replace("\n", "\r\n"))
     assert side["after"].count("\n") == side["after"].count("\r\n")
+
+
+@pytest.mark.parametrize("form", ["yaml", "json"])
+def test_an_item_that_is_no_manifest_shows_itself_and_not_its_list(form: str) -> None:
+    """Else a list of n of them is sent n times."""
+    rest = [{"metadata": {"name": f"p{number}"}} for number in range(3)]
+    value = {"apiVersion": "v1", "kind": "List", "items": rest}
+    text = json.dumps(value) if form == "json" else yaml.safe_dump(value)
+    assert [yaml.safe_load(one["before"]) for one in of(text)] == rest

@@ -91,6 +91,7 @@ export class Editor {
 
   /** Puts the caret at a position, counted from 1, and selects the rest of that line. */
   go(line, column = 1) {
+    this.#all = false;
     const index = Math.min(line, this.count) - 1;
     this.#box.scrollTo(0, Math.max(index * ROW - this.#box.clientHeight / 3, 0));
     this.#box.scrollIntoView({ block: "nearest" });

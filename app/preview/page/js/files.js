@@ -11,8 +11,12 @@ export function takeFiles(use) {
   const input = byId("file");
   const zone = byId("dropzone");
   const read = async (files) => {
-    const text = await joined(files);
-    if (text !== null) use(text);
+    try {
+      const text = await joined(await files);
+      if (text !== null) use(text);
+    } catch (error) {
+      toast(`The browser cannot read this: ${error.message}`);
+    }
   };
   byId("open").addEventListener("click", () => input.click());
   input.addEventListener("change", async () => {
@@ -32,7 +36,7 @@ export function takeFiles(use) {
     zone.hidden = true;
     if (!holdsFiles(event)) return;
     event.preventDefault();
-    await read(await dropped(event.dataTransfer));
+    await read(dropped(event.dataTransfer));
   });
 }
 
@@ -98,12 +102,17 @@ async function joined(files) {
   }
   const texts = [];
   for (const { path, file } of files) {
-    const text = (await file.text()).replace(/^\ufeff/, "");
-    if (text.includes("\0")) {
+    const bytes = new Uint8Array(await file.arrayBuffer());
+    if (bytes.includes(0)) {
       toast(`${path} is no text`);
       return null;
     }
-    texts.push({ path, text });
+    try {
+      texts.push({ path, text: new TextDecoder("utf-8", { fatal: true }).decode(bytes) });
+    } catch {
+      toast(`${path} is not UTF-8: save it as UTF-8`);
+      return null;
+    }
   }
   if (texts.length === 1) return texts[0].text;
   return texts

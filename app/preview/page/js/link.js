@@ -9,7 +9,9 @@ const EXPANDED = 7 * 1024 * 1024; // bytes; a link that grows beyond what a prev
  * @returns {Promise<?string>} the address; null when it would be too long
  */
 export async function linkTo(state) {
-  const bytes = await through(new Blob([JSON.stringify(state)]), new CompressionStream("deflate-raw"), Infinity);
+  const packed = through(new Blob([JSON.stringify(state)]), new CompressionStream("deflate-raw"), LONGEST);
+  const bytes = await packed.catch(() => null);
+  if (bytes === null) return null;
   let binary = "";
   for (const byte of bytes) binary += String.fromCharCode(byte);
   const text = btoa(binary).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");

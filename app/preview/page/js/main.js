@@ -87,6 +87,7 @@ function convert() {
     show({ start: true });
     widen(false);
     editor.problems = [];
+    results.clear();
     byId("status").textContent = "";
     return;
   }
@@ -139,6 +140,7 @@ function result({ summary, rows }) {
 function failed({ error }) {
   finished();
   show({ problem: true });
+  widen(false); // the button that brings the editor back goes with the results
   editor.problems = error.line ? [error.line] : [];
   explainProblem(error);
 }
@@ -166,12 +168,15 @@ function explainProblem({ message, hint, line, column }) {
 
 async function example(name) {
   byId("examples").hidePopover();
+  const before = editor.text;
   const response = await fetch(new URL(`../examples/${name}.yaml`, import.meta.url)).catch(() => null);
   if (!response?.ok) {
     toast("The server does not answer");
     return;
   }
-  use(await response.text());
+  const text = await response.text();
+  if (editor.text !== before) return; // somebody went on without it
+  use(text);
   editor.focus();
 }
 

@@ -30,8 +30,9 @@ export class Options {
   /** Reads what there is to choose. Without an answer the server's own settings count, and nothing is offered. */
   async load() {
     const response = await fetch(new URL("../../preview/options", import.meta.url)).catch(() => null);
-    if (!response?.ok) return;
-    const { backends, settings } = await response.json();
+    const answer = response?.ok ? await response.json().catch(() => null) : null;
+    if (!answer?.settings) return;
+    const { backends, settings } = answer;
     this.#own = backends.find((one) => one.current)?.name ?? "";
     if (this.#own === "") backends.unshift({ name: "", title: "As this server", description: "", set: {} });
     this.#backend.replaceChildren(
@@ -51,10 +52,14 @@ export class Options {
     return { backend: this.#backend.value || null, set: this.#changed() };
   }
 
-  /** Takes what a link holds; names that this server does not know are passed over. */
+  /** Takes what a link holds; names and choices that this server does not know are passed over. */
   set state({ backend, set }) {
     this.#backend.value = [...this.#backend.options].some((one) => one.value === backend) ? backend : this.#own;
-    for (const [key, { value }] of this.#known) fill(this.#input(key), set?.[key] ?? value);
+    for (const [key, { value }] of this.#known) {
+      const input = this.#input(key);
+      fill(input, set?.[key] ?? value);
+      if (input.selectedIndex === -1) fill(input, value); // a choice of another version
+    }
     this.#count();
   }
 

@@ -42,6 +42,12 @@ export class Results {
     this.#draw(before);
   }
 
+  /** Forgets what was chosen: what comes next has nothing to do with it. */
+  clear() {
+    this.#filter = null;
+    this.#chosen = null;
+  }
+
   #button(filter, label, count) {
     return el(
       "button",
@@ -68,16 +74,16 @@ export class Results {
     this.#list.hidden = this.#rows.length < 2;
     this.#list.scrollTop = 0;
     const same = (row) => row.title === before?.title && row.where === before.where;
-    const again = this.#shown.slice(0, STEP).find((index) => same(this.#rows[index]));
-    this.#chosen = again ?? this.#shown[0] ?? null;
-    this.#append();
+    const alike = this.#shown.filter((index) => same(this.#rows[index]));
+    this.#chosen = (alike.includes(this.#chosen) ? this.#chosen : alike[0]) ?? this.#shown[0] ?? null;
+    this.#append(Math.max(STEP, this.#shown.indexOf(this.#chosen) + 1));
     this.#choose(this.#chosen, this.#rows[this.#chosen] ?? null, false);
   }
 
-  #append() {
+  #append(count = STEP) {
     if (this.#list.hasAttribute("aria-busy")) return; // the rows before are still being made
     const from = this.#list.querySelectorAll(".row").length;
-    const next = this.#shown.slice(from, from + STEP);
+    const next = this.#shown.slice(from, from + count);
     this.#stop = appendSliced(
       this.#list,
       makers(next, (index) => this.#row(index)),

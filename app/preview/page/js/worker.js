@@ -77,11 +77,12 @@ async function text(body, query, signal = null) {
       headers: { "Content-Type": "application/yaml" },
     });
     const content = await response.text();
-    if (response.ok) return content;
+    if (response.ok && !response.headers.get("Content-Type")?.startsWith("text/html")) return content;
     const error = errorOf(content, response);
     if (error.code !== "busy" || tries === TRIES) throw new Refusal(error);
     const seconds = Math.min(Number(response.headers.get("Retry-After")) || 1, 5);
-    self.postMessage({ type: "busy", seconds });
+    // Only a conversion shows its progress.
+    if (signal !== null) self.postMessage({ type: "busy", seconds });
     await new Promise((resolve) => {
       setTimeout(resolve, seconds * 1000);
     });
