@@ -29,7 +29,7 @@ SCHEDULER_OWNED = (
 )
 KUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 VISIBLE_DEVICES = "NVIDIA_VISIBLE_DEVICES"
-HARMLESS_VISIBLE = ("none", "void", "")
+_HARMLESS_VISIBLE = ("none", "void", "")
 _DISABLE_CONTROL = "CUDA_DISABLE_CONTROL"
 _MAX_NAMES = 100
 """Names that are compared, each some 100 us in which no other review is answered; real pods have a handful."""
@@ -89,15 +89,21 @@ def about_pod(pod: Mapping[str, Any], containers: Sequence[Container], policy: P
     return warnings
 
 
+def shows_cards(variable: Mapping[str, Any]) -> bool:
+    """Whether a variable may have the NVIDIA runtime show cards beyond the claim."""
+    # API servers leave an empty value out.
+    elsewhere, value = variable.get("valueFrom") is not None, variable.get("value") or ""
+    return variable.get("name") == VISIBLE_DEVICES and (elsewhere or value not in _HARMLESS_VISIBLE)
+
+
 def _about_environment(one: Shape, raw: Mapping[str, Any]) -> list[Note]:
     warnings = []
     for index, entry in enumerate(items(raw.get("env"))):
-        name, value = mapping(entry).get("name"), mapping(entry).get("value")
         path = f"{one.path}.env[{index}]"
-        if name == VISIBLE_DEVICES and value not in HARMLESS_VISIBLE:
+        if shows_cards(mapping(entry)):
             text = f"{VISIBLE_DEVICES} is kept and may show cards beyond the claim (container {one.name})"
             warnings.append(Note(Reason.VISIBLE_DEVICES, text, path))
-        elif name == _DISABLE_CONTROL:
+        elif mapping(entry).get("name") == _DISABLE_CONTROL:
             text = f"{_DISABLE_CONTROL} is kept; the driver decides whether it works (container {one.name})"
             warnings.append(Note(Reason.DISABLE_CONTROL, text, path))
     return warnings

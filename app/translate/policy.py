@@ -84,7 +84,7 @@ class Policy:
 
     @cached_property
     def card_profile(self) -> DriverProfile:
-        """The driver that serves the count."""
+        """The driver that serves cards."""
         return self._profiles[self.settings.bindings.nvidia.driver]
 
     @cached_property
@@ -98,6 +98,18 @@ class Policy:
         """The driver that serves shared names, if any."""
         name = self.settings.bindings.nvidia.shared
         return None if name is None else self._profiles[name]
+
+    @cached_property
+    def count_profile(self) -> DriverProfile:
+        """The driver that serves the count, whatever its unit is (S44)."""
+        units = {"card": self.card_profile, "mig": self.mig_profile, "share": self.shared_profile}
+        return units[self.settings.nvidia.count] or self.card_profile
+
+    @cached_property
+    def count_class(self) -> str:
+        """The DeviceClass that the count is asked of."""
+        mig = self.count_profile.mig if self.settings.nvidia.count == "mig" else None
+        return self.count_profile.device_class if mig is None else mig.device_class
 
     @cached_property
     def scheduler_version(self) -> Version | None:

@@ -61,6 +61,7 @@ CASES: list[tuple[str, tuple[Any, ...], tuple[Any, ...], list[tuple[str, str]]]]
         [(f"DeviceClass/{HAMI}", "of HAMi k8s-dra-driver")],
     ),
     ("device-class-missing", (pod("p"),), (), []),
+    ("device-class-missing", (pod("p", SHARE, schedulerName="volcano"),), (node(),), []),
     (
         "no-devices",
         (pod("p", SHARE),),
@@ -68,6 +69,7 @@ CASES: list[tuple[str, tuple[Any, ...], tuple[Any, ...], list[tuple[str, str]]]]
         [(f"driver {HAMI}", "no ResourceSlice holds a device of it")],
     ),
     ("no-devices", (pod("p", SHARE),), READY, []),
+    ("no-devices", (pod("p", SHARE, schedulerName="volcano"),), (node(),), []),
     (
         "class-claims-legacy-name",
         (),
@@ -171,12 +173,20 @@ CASES: list[tuple[str, tuple[Any, ...], tuple[Any, ...], list[tuple[str, str]]]]
         ],
     ),
     ("additions-differ", (nvidia(gpuCorePolicy="default", overwriteEnv="false"),), READY, []),
+    ("settings-differ", (nvidia(memoryFactor="null", resourceCountName=""),), READY, []),
     (
         "hami-settings-unreadable",
         (config_map(device_config="nvidia: ["),),
         READY,
         [("hami/ConfigMap/hami-scheduler-device", "device-config.yaml is not YAML")],
     ),
+    (
+        "hami-settings-unreadable",
+        (nvidia(since="2026-02-31"),),
+        READY,
+        [("hami/ConfigMap/hami-scheduler-device", "device-config.yaml is not YAML")],
+    ),
+    ("hami-settings-unreadable", (config_map(device_config="# nvidia:", config='{"nodeconfig": null}'),), READY, []),
     (
         "memory-scaling",
         (nvidia(deviceMemoryScaling=1.5), nodes_file('{"name": "gpu-1", "devicememoryscaling": 1.8}')),
@@ -254,6 +264,7 @@ CASES: list[tuple[str, tuple[Any, ...], tuple[Any, ...], list[tuple[str, str]]]]
                 "from", containers=[container(env=[{"name": "NVIDIA_VISIBLE_DEVICES", "valueFrom": {"fieldRef": {}}}])]
             ),
             pod("void", containers=[container(env=[{"name": "NVIDIA_VISIBLE_DEVICES", "value": "void"}])]),
+            pod("empty", containers=[container(env=[{"name": "NVIDIA_VISIBLE_DEVICES"}])]),
             pod(
                 "plugin",
                 containers=[container(env=[{"name": "NVIDIA_VISIBLE_DEVICES", "value": "all"}])],
@@ -311,6 +322,15 @@ CASES: list[tuple[str, tuple[Any, ...], tuple[Any, ...], list[tuple[str, str]]]]
         ),
         READY,
         [("team/Pod/scaler", "")],
+    ),
+    (
+        "autoscaler",
+        (
+            pod("p", SHARE),
+            pod("k", containers=[{"name": "c", "image": "public.ecr.aws/karpenter/controller:1.8.1@sha256:abc"}]),
+        ),
+        READY,
+        [("team/Pod/k", "")],
     ),
     (
         "matches-nothing",

@@ -13,6 +13,8 @@ import yaml
 from typer.testing import CliRunner, Result
 
 from app import cli
+from app.check.health.finding import fail, ok, unknown
+from app.check.scan.run import source_of
 
 ROOT = Path(__file__).parents[2]
 
@@ -41,6 +43,12 @@ def test_a_cluster_that_does_not_answer_is_exit_code_3(nobody: Path) -> None:
     result = run("--kubeconfig", nobody)
     assert (result.exit_code, result.stdout) == (3, "")
     assert result.stderr.startswith("error: the Kubernetes API at https://127.0.0.1:1 cannot be reached")
+
+
+def test_settings_that_cannot_be_read_are_named() -> None:
+    assert source_of(ok("ConfigMap a/b")) == "ConfigMap a/b"
+    assert source_of(unknown("the defaults are assumed", "no Deployment in a")) == "defaults: no Deployment in a"
+    assert source_of(fail("ConfigMap a/b is odd", "no start", "")) == "defaults: ConfigMap a/b is odd"
 
 
 def test_a_kubeconfig_or_context_that_is_not_there_is_exit_code_3(nobody: Path) -> None:

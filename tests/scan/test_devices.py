@@ -136,6 +136,20 @@ def test_a_request_that_no_device_can_serve_blocks() -> None:
     assert not report.ready
 
 
+@pytest.mark.parametrize("version", [(1, 35), (1, 36)])
+@pytest.mark.parametrize("limits", [{GPU: 8, MEMORY: 8000}, {GPU: 6, PERCENT: 50}, {GPU: 2, MEMORY: 50000}])
+def test_S37_requests_for_several_cards_match_nothing_on_every_version(
+    limits: dict[str, int], version: tuple[int, int]
+) -> None:
+    report = scanned(pod("p", limits), version=version)
+    assert (report.ready, len(hazard(report, "matches-nothing"))) == (False, 1)
+
+
+@pytest.mark.parametrize("version", [(1, 35), (1, 36)])
+def test_S37_as_many_cards_as_a_node_has_match_on_every_version(version: tuple[int, int]) -> None:
+    assert scanned(pod("p", {GPU: 4, CORES: 10}), pod("q", {GPU: 2, PERCENT: 50}), version=version).ready
+
+
 def test_more_cards_than_any_node_has_match_nothing() -> None:
     apart = (device_class(), cards(2, on="a"), cards(2, on="b"))
     assert hazard(scanned(pod("p", {GPU: 4}), devices=apart), "matches-nothing") != []

@@ -8,8 +8,8 @@ import pytest
 
 from app.check.scan.hazards import CHECKS
 from app.check.scan.render_json import to_json
-from tests.scan.clusters import SHARE, hazard, labelled, node, pod, scanned, webhook
-from tests.scan.hazard_cases import CASES, nvidia
+from tests.scan.clusters import GPU, SHARE, hazard, labelled, node, pod, scanned, webhook
+from tests.scan.hazard_cases import CASES, nvidia, quota
 
 
 @pytest.mark.parametrize(("code", "objects", "devices", "found"), CASES)
@@ -17,6 +17,27 @@ def test_a_hazard_names_its_objects_and_what_was_read(
     code: str, objects: tuple[Any, ...], devices: tuple[Any, ...], found: list[tuple[str, str]]
 ) -> None:
     assert sorted(hazard(scanned(*objects, devices=devices), code)) == sorted(found)
+
+
+@pytest.mark.parametrize(
+    ("settings", "device_class", "driver"),
+    [
+        ({"nvidia": {"count": "mig"}}, "mig.nvidia.com", "gpu.nvidia.com"),
+        (
+            {"nvidia": {"count": "share"}, "bindings": {"nvidia": {"shared": "gpu.nvidia.com-shares"}}},
+            "gpu.nvidia.com",
+            "gpu.nvidia.com",
+        ),
+    ],
+)
+def test_S44_what_the_count_means_decides_about_class_driver_and_quota(
+    settings: dict[str, Any], device_class: str, driver: str
+) -> None:
+    report = scanned(pod("p", {GPU: 1}), quota("q", {f"requests.{GPU}": "4"}), **settings)
+    assert [name for name, _ in hazard(report, "device-class-missing")] == [f"DeviceClass/{device_class}"]
+    assert [name for name, _ in hazard(report, "no-devices")] == [f"driver {driver}"]
+    ((_, becomes),) = hazard(report, "quota-stops-counting")
+    assert becomes.endswith(f"→ {device_class}.deviceclass.resource.k8s.io/devices: 4")
 
 
 def test_before_1_36_the_gates_are_named() -> None:

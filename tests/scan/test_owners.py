@@ -5,7 +5,7 @@ from __future__ import annotations
 from app.check.scan.judge import Workload
 from app.check.scan.render_json import to_json
 from app.check.scan.report import ScanReport
-from tests.scan.clusters import SHARE, controller, owner, pod, scanned
+from tests.scan.clusters import SHARE, controller, outcomes, owner, pod, scanned
 
 
 def only(report: ScanReport) -> Workload:
@@ -133,6 +133,22 @@ def test_pods_asked_for_now_by_kind() -> None:
     assert {one.ref.name: one.pods for one in report.workloads} == {
         "agent": 7, "most-left": 4, "one-left": 1, "suspended": 0, "old": 2, "defaulted": 1,
     }  # fmt: skip
+
+
+def test_null_counts_are_those_that_api_servers_fill_in() -> None:
+    report = scanned(
+        controller("Deployment", "w", SHARE, replicas=None), controller("Job", "j", SHARE, parallelism=None)
+    )
+    assert {one.ref.name: one.pods for one in report.workloads} == {"w": 1, "j": 1}
+
+
+def test_steps_that_have_ended_refuse_nothing() -> None:
+    flow = owner("Workflow", "w", "argoproj.io/v1alpha1")
+    ended = controller(
+        "Job", "j", {"nvidia.com/gpu": 99}, above=flow, status={"conditions": [{"type": "Failed", "status": "True"}]}
+    )
+    first = pod("a", {"nvidia.com/gpu": 99}, above=flow, phase="Succeeded")
+    assert outcomes(scanned(first, ended, pod("b", SHARE, above=flow))) == {"Workflow/w": "converts"}
 
 
 def test_what_has_ended_is_counted_apart() -> None:

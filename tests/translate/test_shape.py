@@ -664,9 +664,9 @@ def test_S70_variables_that_defeat_isolation_are_kept_with_a_warning(more: dict[
     assert admitted(manifest, decision)["spec"]["containers"][0]["env"] == more["env"]
 
 
-@pytest.mark.parametrize("value", ["none", "void"])
-def test_S70_harmless_values_are_not_warned_about(value: str) -> None:
-    env = [{"name": "NVIDIA_VISIBLE_DEVICES", "value": value}]
+@pytest.mark.parametrize("value", [{"value": "none"}, {"value": "void"}, {"value": ""}, {}])
+def test_S70_harmless_values_are_not_warned_about(value: dict[str, str]) -> None:
+    env = [{"name": "NVIDIA_VISIBLE_DEVICES", **value}]
     assert warned(decide(pod(container(limits={GPU: 1}, env=env)))) == set()
 
 

@@ -63,9 +63,14 @@ def _wanted(obj: Mapping[str, JSON]) -> int | None:
         if spec.get("suspend") or _finished(obj):
             return 0
         left = spec.get("completions")
-        parallel = int(spec.get("parallelism", 1))
+        parallel = _number(spec, "parallelism")
         return parallel if left is None else max(0, min(parallel, int(left) - int(status.get("succeeded") or 0)))
-    return int(spec.get("replicas", 1))
+    return _number(spec, "replicas")
+
+
+def _number(spec: Mapping[str, JSON], name: str) -> int:
+    value = spec.get(name)
+    return 1 if value is None else int(value)
 
 
 def _finished(obj: Mapping[str, JSON]) -> bool:

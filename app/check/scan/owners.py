@@ -68,7 +68,7 @@ def group_by_owner(cluster: Cluster) -> list[Group]:
             groups.setdefault(top, Group(top)).variants.append(variants[key])
         _count(variants[key], pod, own=carrier is None)
     for group in groups.values():
-        _drop_old_revisions(group)
+        _keep_current(group)
     return sorted(groups.values(), key=lambda group: (group.ref.namespace, group.ref.kind, group.ref.name))
 
 
@@ -80,11 +80,11 @@ def _count(variant: Variant, pod: SeenPod, *, own: bool) -> None:
         variant.finished = variant.finished and pod.finished
 
 
-def _drop_old_revisions(group: Group) -> None:
-    """A custom owner keeps ReplicaSets of former revisions, without pods; only the current ones are created again."""
-    current = [one for one in group.variants if one.wanted != 0 or one.running]
-    if current and len(group.variants) > 1:
-        group.variants = current
+def _keep_current(group: Group) -> None:
+    """Leave out what is not created again: pods and Jobs that have ended, ReplicaSets of former revisions."""
+    going = [one for one in group.variants if not one.finished]
+    current = [one for one in going if one.wanted != 0 or one.running]
+    group.variants = current or going or group.variants
 
 
 class _Tree:

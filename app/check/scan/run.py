@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final
 
-from app.check.health.finding import State
+from app.check.health.finding import Finding, State
 from app.check.health.reader import Reader
 from app.check.health.site import Site, find_site
 from app.check.scan.hazards import find_hazards
@@ -51,9 +51,9 @@ async def scan(
         own_namespace = settings.cluster.namespace
         if scope.settings is None:
             site = await _installation(connection)
-            if site is not None:
+            if site.settings_finding.state is State.OK:
                 settings, own_namespace = site.settings, site.namespace
-            scope = replace(scope, settings=DEFAULTS if site is None else site.settings_finding.found)
+            scope = replace(scope, settings=source_of(site.settings_finding))
         policy = overlay(settings.policy)
         cluster = await read_cluster(
             connection, policy, version=version, namespaces=scope.namespaces, progress=progress
@@ -67,14 +67,20 @@ async def scan(
         raise CannotReadError(f"{connection.host} publishes devices that cannot be read: {error}") from error
 
 
-async def _installation(connection: Connection) -> Site | None:
-    """The installation whose settings can be read; None where there is none."""
+def source_of(found: Finding) -> str:
+    """Where settings come from; why the defaults are taken where those of the installation cannot be used."""
+    if found.state is State.OK:
+        return found.found
+    return f"{DEFAULTS}: {found.reason if found.state is State.UNKNOWN else found.found}"
+
+
+async def _installation(connection: Connection) -> Site:
+    """The installation; its finding says why its settings cannot be used, or that there is none."""
     reader = Reader(connection)
     try:
-        site = await find_site(reader, None, None, "")
+        return await find_site(reader, None, None, "")
     finally:
         await reader.close()
-    return site if site.settings_finding.state is State.OK else None
 
 
 def examine(

@@ -19,7 +19,7 @@ HAMI_SCHEDULER, AUTOSCALER = "hami-scheduler", "autoscaler"
 _BY_CONTAINER: Final = {"vgpu-scheduler-extender": HAMI_SCHEDULER}
 """Name of a container → the program in it. HAMi's chart names it so, whatever the release is called."""
 _BY_IMAGE: Final = {"cluster-autoscaler": AUTOSCALER, "karpenter": AUTOSCALER}
-"""Last part of an image's name → the program in it."""
+"""One of the last two parts of an image's name, as in karpenter/controller → the program in it."""
 _ORDINARY: Final = ("cpu", "memory", "ephemeral-storage")
 _HUGE_PAGES: Final = "hugepages-"
 _GROUPS: Final = ("initContainers", "containers")
@@ -92,9 +92,9 @@ def _host_devices(spec: Mapping[str, JSON]) -> Iterator[str]:
 def _components(spec: Mapping[str, JSON]) -> Iterator[str]:
     for one in _containers(spec):
         image = str(one.get("image") or "").rpartition("@")[0] or str(one.get("image") or "")
-        program = _BY_CONTAINER.get(str(one.get("name"))) or _BY_IMAGE.get(image.rpartition("/")[2].partition(":")[0])
-        if program is not None:
-            yield program
+        parts = [part.partition(":")[0] for part in image.split("/")[-2:]]
+        programs = (_BY_CONTAINER.get(str(one.get("name"))), *map(_BY_IMAGE.get, parts))
+        yield from (program for program in programs if program is not None)
 
 
 def _containers(spec: Mapping[str, JSON]) -> Iterator[Mapping[str, JSON]]:

@@ -13,7 +13,7 @@ from app.drivers import DriverProfile
 from app.inventory.inventory import Inventory
 from app.inventory.model import DeviceKey
 from app.inventory.occupancy import Occupancy
-from app.translate import Device, Facts, Policy
+from app.translate import Claim, Device, Facts, Policy
 
 JSON = Any
 _MEBIBYTE: Final = 1 << 20
@@ -58,10 +58,27 @@ def _unmatched(workloads: Iterable[Workload], inventory: Inventory) -> Iterator[
         for judged in workload.judged:
             templates = {} if judged.decision is None else {one.name: one.spec for one in judged.decision.templates}
             for claim in judged.claims:
-                matches = inventory.matches(templates[claim.template])
+                matches = inventory.matches(_at_once(templates[claim.template], claim))
                 mine = [one for one in matches if one.request.partition("/")[0] == claim.request]
                 if mine and not any(one.nodes for one in mine):
                     yield Unmatched(workload.ref, claim.container, claim.template)
+
+
+def _at_once(spec: JSON, claim: Claim) -> JSON:
+    """A claim with the copies of a request (S37, before 1.36) put together again, since one node must have them all."""
+    devices = spec["devices"]
+    copies = {f"{claim.request}-{number}" for number in range(claim.devices)}
+    requests = [one for one in devices["requests"] if one["name"] in copies]
+    if not requests:
+        return spec
+    together = {**requests[0], "name": claim.request}
+    if any("distinctAttribute" in one for one in devices.get("constraints") or ()):
+        count = claim.devices
+        if "exactly" in together:
+            together["exactly"] = {**together["exactly"], "count": count}
+        else:
+            together["firstAvailable"] = [{**one, "count": count} for one in together["firstAvailable"]]
+    return {"devices": {"requests": [together]}}
 
 
 def _taken(claims: Iterable[JSON]) -> Occupancy:

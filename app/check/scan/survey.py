@@ -33,6 +33,17 @@ class Survey:
         return tuple(one for one in self.workloads if one.outcome not in (Outcome.NO_GPU, Outcome.ALREADY_DRA))
 
     @cached_property
+    def counted(self) -> tuple[Workload, ...]:
+        """Workloads that become claims of the class behind the count, or are refused and may have meant it."""
+        needed = self.policy.count_class
+        return tuple(
+            one
+            for one in self.workloads
+            if one.outcome is Outcome.DENIED
+            or any(claim.device_class == needed for judged in one.judged for claim in judged.claims)
+        )
+
+    @cached_property
     def converting(self) -> tuple[Workload, ...]:
         """Workloads whose pods become claims."""
         return tuple(one for one in self.workloads if any(judged.claims for judged in one.judged))

@@ -64,17 +64,17 @@ def _without_dra(survey: Survey) -> Iterator[Found]:
 
 def _class_missing(survey: Survey) -> Iterator[Found]:
     names = {one["metadata"]["name"] for one in survey.cluster.classes or ()}
-    profile = survey.policy.card_profile
-    if survey.asking and profile.device_class not in names:
-        yield Found(name_of("DeviceClass", profile.device_class), f"of {profile.title}")
+    needed = survey.policy.count_class
+    if survey.counted and needed not in names:
+        yield Found(name_of("DeviceClass", needed), f"of {survey.policy.count_profile.title}")
 
 
 def _no_devices(survey: Survey) -> Iterator[Found]:
-    driver = survey.policy.card_profile.driver
+    driver = survey.policy.count_profile.driver
     offers = any(
         one["spec"].get("driver") == driver and one["spec"].get("devices") for one in survey.cluster.slices or ()
     )
-    if survey.asking and not offers:
+    if survey.counted and not offers:
         yield Found(f"driver {driver}", "no ResourceSlice holds a device of it")
 
 

@@ -46,7 +46,7 @@ class HamiSetting:
 def hami_settings(
     config_maps: Iterable[Mapping[str, JSON]], nodes: Iterable[Mapping[str, JSON]] | None
 ) -> list[HamiSetting]:
-    """Every setting of the NVIDIA family; files that are no YAML hold none.
+    """Every setting of the NVIDIA family; files that are no YAML hold none, and null sets nothing.
 
     Args:
         nodes: of the cluster, since the chart's default names a node that is somebody else's; None = take all.
@@ -67,20 +67,21 @@ def unreadable(config_maps: Iterable[Mapping[str, JSON]]) -> Iterator[Found]:
 def _of(config_map: Mapping[str, JSON], known: set[str] | None) -> Iterator[HamiSetting]:
     data = mapping(config_map.get("data"))
     for name, value in mapping(mapping(_parse(data.get(_CLUSTER_FILE))).get("nvidia")).items():
-        yield HamiSetting(_name(config_map), str(name), value)
+        if value is not None:
+            yield HamiSetting(_name(config_map), str(name), value)
     for node in items(mapping(_parse(data.get(_NODES_FILE))).get("nodeconfig")):
         name = str(mapping(node).get("name"))
         if known is None or name in known:
             for key, setting in _NODE_KEYS.items():
-                if key in mapping(node):
+                if mapping(node).get(key) is not None:
                     yield HamiSetting(name_of("Node", name), setting, node[key])
 
 
 def _parse(text: object) -> JSON:
     """What a file holds; JSON is YAML, too."""
     try:
-        return yaml.safe_load(str(text)) if text else {}
-    except yaml.YAMLError:
+        return yaml.safe_load(str(text or "")) or {}  # a file may hold comments only
+    except (yaml.YAMLError, ValueError, RecursionError):  # ValueError: a date that is none
         return None
 
 

@@ -10,7 +10,7 @@ from app.check.scan.judge import Outcome
 from app.check.scan.shapes import AUTOSCALER
 from app.check.scan.survey import Survey
 from app.translate import Reason
-from app.translate.advice import HARMLESS_VISIBLE, VISIBLE_DEVICES
+from app.translate.advice import VISIBLE_DEVICES, shows_cards
 from app.translate.containers import items, mapping
 
 JSON = Any
@@ -26,8 +26,8 @@ def _visible_devices(survey: Survey) -> Iterator[Found]:
     for workload, shape in survey.visible():
         for one in _containers(shape.pod):
             for entry in map(mapping, items(one.get("env"))):
-                if entry.get("name") == VISIBLE_DEVICES and entry.get("value") not in HARMLESS_VISIBLE:
-                    value = "set from elsewhere" if "valueFrom" in entry else entry.get("value")
+                if shows_cards(entry):
+                    value = entry.get("value") or "set from elsewhere"
                     yield Found(str(workload.ref), f"container {one.get('name')}: {value}")
 
 

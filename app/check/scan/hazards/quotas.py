@@ -47,7 +47,7 @@ def _becomes(survey: Survey, name: str, key: str, match: Match) -> str:
 
 def _class_of(policy: Policy, match: Match) -> str | None:
     if match.key is Key.COUNT:
-        return policy.card_profile.device_class
+        return policy.count_class
     if match.shared or match.key is Key.SHARED:
         return None if policy.shared_profile is None else policy.shared_profile.device_class
     profile = policy.mig_profile
