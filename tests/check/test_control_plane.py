@@ -113,6 +113,30 @@ async def test_a_scheduler_whose_gate_is_off_does_not_count_shares(version: str)
     )
 
 
+@pytest.mark.parametrize(
+    ("arguments", "state"),
+    [
+        (["--feature-gates", "DRAConsumableCapacity=false"], State.FAIL),
+        (["--feature-gates=AllBeta=false"], State.UNKNOWN),
+        (["--feature-gates=AllBeta=false,DRAConsumableCapacity=true"], State.OK),
+        (["--feature-gates=DRAConsumableCapacity=false", "--feature-gates=DRAConsumableCapacity=true"], State.OK),
+    ],
+)
+async def test_the_gate_is_read_as_the_scheduler_reads_it(arguments: list[str], state: State) -> None:
+    cluster = healthy()
+    cluster.put("pods", kit.scheduler("1.36.3", *arguments))
+    assert (await line(scheduler, cluster)).state is state
+
+
+@pytest.mark.parametrize(("server", "old", "setting"), [("1.37.0", "1.36.3", None), ("1.35.0", "1.35.0", "1.34")])
+async def test_S37_versions_on_one_side_of_1_36_read_claims_alike(server: str, old: str, setting: str | None) -> None:
+    cluster = healthy({} if setting is None else {"schedulerVersion": setting})
+    cluster.version = server
+    cluster.remove("pods", "kube-scheduler-1.36.3")
+    cluster.put("pods", kit.scheduler(old, "--feature-gates=DRAConsumableCapacity=true"))
+    assert (await line(scheduler, cluster)).state is State.OK
+
+
 async def test_a_setting_for_an_older_scheduler_follows_the_upgrade() -> None:
     found = await line(scheduler, healthy({"schedulerVersion": "1.35"}))
     assert found == Finding(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from app.check.health.devices import device_classes, extended_resource
 from app.check.health.finding import Finding, State, ok
 from app.check.health.slices import resource_slices
@@ -37,6 +39,17 @@ async def test_a_missing_class_of_shares_is_a_fault() -> None:
     cluster = healthy({"bindings": {"nvidia": {"shared": "gpu.nvidia.com-shares"}}})
     found = await line(device_classes, cluster)
     assert (found.state, found.found) == (State.FAIL, "DeviceClass gpu.nvidia.com does not exist")
+
+
+async def test_S44_a_count_of_mig_devices_needs_their_class_and_driver() -> None:
+    cluster = healthy({"nvidia": {"count": "mig"}})
+    found = await line(device_classes, cluster)
+    assert (found.state, found.found) == (State.FAIL, "DeviceClass mig.nvidia.com does not exist")
+    assert (await line(resource_slices, cluster)).found == "no ResourceSlice of gpu.nvidia.com"
+    cluster.remove("deviceclasses", CLASS)
+    cluster.put("deviceclasses", device_class("mig.nvidia.com", "nvidia.com/gpu"))
+    assert await line(device_classes, cluster) == ok("mig.nvidia.com")
+    assert await line(extended_resource, cluster) == ok("nvidia.com/gpu by mig.nvidia.com")
 
 
 async def test_a_missing_class_of_mig_devices_is_no_fault() -> None:
@@ -129,6 +142,12 @@ async def test_a_driver_without_slices_is_a_fault() -> None:
         f"no ResourceSlice of {CLASS}",
         "install HAMi k8s-dra-driver, and look at its pods on the GPU nodes",
     )
+
+
+@pytest.mark.parametrize("one", [resource_slice("a", count=2), resource_slice("a", devices=0)])
+async def test_a_driver_without_a_device_that_can_be_had_is_a_fault(one: JSON) -> None:
+    found = await line(resource_slices, with_slices(one))
+    assert (found.state, found.found) == (State.FAIL, f"no complete pool with a device of {CLASS}")
 
 
 async def test_a_pool_whose_slices_are_not_all_there_is_a_warning() -> None:

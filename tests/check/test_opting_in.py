@@ -158,8 +158,27 @@ async def test_a_refusal_by_the_webhook_is_a_fault_in_its_own_words() -> None:
     assert (found.state, found.reason) == (State.FAIL, message)
 
 
-async def test_a_refusal_by_a_quota_proves_nothing() -> None:
-    found = await line(live_test, refusing('pods "legacy" is forbidden: exceeded quota: pods'))
+async def test_a_refusal_by_an_entry_that_was_renamed_is_a_fault() -> None:
+    cluster = refusing('admission webhook "gpu.example.org" denied the request: no')
+    cluster.one("mutatingwebhookconfigurations", "zz-hami-dra-webhook")["webhooks"][0]["name"] = "gpu.example.org"
+    assert (await line(live_test, cluster)).state is State.FAIL
+
+
+async def test_who_may_not_read_the_configuration_knows_the_webhook_by_its_usual_name() -> None:
+    cluster = refusing('failed calling webhook "convert.dra-webhook.hami.io": no answer')
+    cluster.forbidden = {"mutatingwebhookconfigurations"}
+    assert (await line(live_test, cluster)).state is State.FAIL
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        'pods "legacy" is forbidden: exceeded quota: pods',
+        'admission webhook "validate.kyverno.svc-fail" denied the request: no',
+    ],
+)
+async def test_a_refusal_by_others_proves_nothing(message: str) -> None:
+    found = await line(live_test, refusing(message))
     assert (found.state, found.found) == (State.UNKNOWN, "a dry run in namespace team-a was refused")
 
 

@@ -117,6 +117,12 @@ async def test_replicas_of_another_version_are_a_warning() -> None:
     )
 
 
+async def test_pods_that_have_ended_are_no_replicas() -> None:
+    cluster = healthy()
+    cluster.put("pods", {**replica("evicted", "example.org/w:9.9.9"), "status": {"phase": "Failed"}})
+    assert await line(versions, cluster) == ok(f"replicas are {OWN}")
+
+
 async def test_replicas_of_two_versions_are_a_roll_out() -> None:
     cluster = healthy()
     cluster.put("pods", replica(f"{NAME}-0", "example.org/w:9.9.9"))

@@ -8,9 +8,10 @@ import pytest
 
 from app.check.health.finding import State, ok
 from app.check.health.reader import Reader
+from app.check.health.run import CHECKS, made
 from app.check.health.site import find_site
 from app.settings import Settings
-from tests.check.kit import HELM, NAME, NAMESPACE, Cluster, healthy, site_of
+from tests.check.kit import CLASS, HELM, NAME, NAMESPACE, Cluster, healthy, site_of
 
 JSON = Any
 PROFILE = """
@@ -58,6 +59,21 @@ async def test_where_the_settings_cannot_be_read_the_defaults_are_assumed(forbid
     assert site.settings == Settings()
     assert (site.settings_finding.state, site.settings_finding.found) == (State.UNKNOWN, "the defaults are assumed")
     assert f"{forbidden} is forbidden" in site.settings_finding.reason
+
+
+@pytest.mark.parametrize("name", ["device-classes", "opt-in-label", "live-test"])
+async def test_assumed_settings_prove_no_fault(name: str) -> None:
+    cluster = healthy()
+    cluster.remove("deviceclasses", CLASS)
+    cluster.admit = lambda pod: pod
+    for entry in cluster.one("mutatingwebhookconfigurations", "zz-hami-dra-webhook")["webhooks"]:
+        entry["namespaceSelector"] = {"matchLabels": {"gpu": "dra"}}
+    assert (await made(CHECKS[name], await site_of(cluster))).state is State.FAIL
+    cluster.forbidden = {"configmaps"}
+    found = await made(CHECKS[name], await site_of(cluster))
+    assert found.state is State.UNKNOWN
+    assert found.found.startswith("by the defaults: ")
+    assert "configmaps is forbidden" in found.reason
 
 
 async def test_settings_of_a_file_win() -> None:

@@ -22,6 +22,8 @@ _PROBED: Final = "default"
 _SYSTEM: Final = "kube-system"
 _SCHEDULER_PODS: Final = "component=kube-scheduler"
 """Label of kubeadm's static pods, which most others copy."""
+_DISTINCT_CARDS: Final = (1, 36)
+"""Schedulers since then take a count of shareable cards as different cards; the forms differ there only (S37)."""
 _SHARING: Final = GATES["capacity"]
 
 
@@ -86,12 +88,17 @@ async def scheduler(site: Site) -> Finding:
     version, pod = min(seen, key=lambda one: one[0])
     found = f"kube-scheduler {_shown(version)}"
     adjust = f"{site.helm_upgrade} --set-string settings.schedulerVersion={_shown(version)}"
-    if version < expected:
+    if version < _DISTINCT_CARDS <= expected:
         return fail(found, f"the webhook writes claims as {_shown(expected)} reads them (S37)", adjust)
-    if policy.card_profile.sharing != "exclusive" and not _has_on(_SHARING, pod, version):
-        reason = f"its feature gate {_SHARING.name} is off, so shares of cards are not counted"
-        return fail(found, reason, f"start kube-scheduler with --feature-gates={_SHARING.name}=true")
-    if policy.scheduler_version is not None and version > policy.scheduler_version:
+    if policy.card_profile.sharing != "exclusive":
+        counts = _has_on(_SHARING, pod, version)
+        fix = f"start kube-scheduler with --feature-gates={_SHARING.name}=true"
+        if counts is None:
+            reason = f"its feature gate {_SHARING.name} is set by AllAlpha or AllBeta, which this check cannot resolve"
+            return unknown(found, reason, fix)
+        if not counts:
+            return fail(found, f"its feature gate {_SHARING.name} is off, so shares of cards are not counted", fix)
+    if policy.scheduler_version is not None and policy.scheduler_version < _DISTINCT_CARDS <= version:
         reason = f"settings.schedulerVersion says {_shown(policy.scheduler_version)}, which costs speed (S37)"
         return warn(found, reason, adjust)
     return ok(found)
@@ -103,13 +110,16 @@ def _version(pod: JSON) -> Version | None:
     return None if match is None else (int(match[1]), int(match[2]))
 
 
-def _has_on(gate: Gate, pod: JSON, version: Version) -> bool:
-    """Whether a feature gate is on, by the command line and by default."""
+def _has_on(gate: Gate, pod: JSON, version: Version) -> bool | None:
+    """Whether a feature gate is on, by the command line and by default; None where only AllAlpha or AllBeta say so."""
     container = pod["spec"]["containers"][0]
     words = " ".join((*(container.get("command") or ()), *(container.get("args") or ())))
-    written = re.search(rf"--feature-gates=\S*\b{gate.name}=(\w+)", words)
-    if written is not None:
-        return written[1].lower() == "true"
+    flags = ",".join(re.findall(r"--feature-gates[= ](\S+)", words))
+    written: dict[str, str] = dict(re.findall(r"\b(\w+)=(\w+)", flags))
+    if gate.name in written:
+        return written[gate.name].lower() == "true"
+    if {"AllAlpha", "AllBeta"} & written.keys():
+        return None
     major, minor = map(int, gate.since.split("."))
     return version >= (major, minor)
 

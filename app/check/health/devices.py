@@ -15,12 +15,12 @@ async def device_classes(site: Site) -> Finding:
     """The classes behind the bound driver profiles exist (S46)."""
     policy = site.settings.policy
     there = {one["metadata"]["name"] for one in await site.reader.list(DEVICE_CLASSES)}
-    card = policy.card_profile
-    if card.device_class not in there:
+    counted, title = policy.count_class, policy.count_profile.title
+    if counted not in there:
         return fail(
-            f"DeviceClass {card.device_class} does not exist",
+            f"DeviceClass {counted} does not exist",
             f"pods that ask for {policy.settings.resource_names.count} are refused (S46)",
-            f"install {card.title}, whose chart makes the class, or name it in the chart's deviceClasses",
+            f"install {title}, whose chart makes the class, or name it in the chart's deviceClasses",
         )
     shared = policy.shared_profile
     if shared is not None and shared.device_class not in there:
@@ -31,10 +31,10 @@ async def device_classes(site: Site) -> Finding:
         )
     mig = policy.mig_profile and policy.mig_profile.mig
     if mig is None:
-        return ok(f"{card.device_class}; no driver is bound for MIG devices")
+        return ok(f"{counted}; no driver is bound for MIG devices")
     if mig.device_class not in there:
-        return ok(f"{card.device_class}; mig-* keys stay, since {mig.device_class} does not exist (S46)")
-    return ok(f"{card.device_class}, {mig.device_class}")
+        return ok(f"{counted}; mig-* keys stay, since {mig.device_class} does not exist (S46)")
+    return ok(listed(list(dict.fromkeys((counted, mig.device_class)))))
 
 
 async def extended_resource(site: Site) -> Finding:
@@ -54,7 +54,7 @@ async def extended_resource(site: Site) -> Finding:
             fail(
                 f"no DeviceClass claims {names.count}",
                 "with wholeGpu: native, pods that ask for whole cards only wait for ever (S67)",
-                f"set extendedResourceName: {names.count} on DeviceClass {policy.card_profile.device_class}",
+                f"set extendedResourceName: {names.count} on DeviceClass {policy.count_class}",
             )
         )
     shown = "; ".join(f"{resource} by {listed(classes)}" for resource, classes in sorted(claimed.items()))
@@ -63,7 +63,7 @@ async def extended_resource(site: Site) -> Finding:
 
 def _claim(policy: Policy, resource: str, classes: list[str]) -> Finding | None:
     """What is wrong with the classes that claim a legacy name, if anything."""
-    match, bound = classify(policy, resource), policy.card_profile.device_class
+    match, bound = classify(policy, resource), policy.count_class
     if match is not None and match.key not in {Key.COUNT, Key.SHARED, Key.MIG}:
         return fail(
             f"DeviceClass {listed(classes)} claims {resource}",
@@ -79,7 +79,7 @@ def _claim(policy: Policy, resource: str, classes: list[str]) -> Finding | None:
     if resource == policy.settings.resource_names.count and classes[0] != bound:
         return warn(
             f"DeviceClass {classes[0]} claims {resource}, while {bound} is bound",
-            "pods of opted-in namespaces and others get cards of different drivers",
+            "pods of opted-in namespaces and others get different devices",
             f"remove extendedResourceName from DeviceClass {classes[0]}, or bind its driver",
         )
     return None

@@ -54,6 +54,7 @@ async def versions(site: Site) -> Finding:
     deployment = await site.deployment()
     selector = ((deployment or {}).get("spec") or {}).get("selector", {}).get("matchLabels")
     pods = await site.reader.list(PODS, site.namespace, selector=_text(selector)) if selector else []
+    pods = [one for one in pods if (one.get("status") or {}).get("phase") not in {"Succeeded", "Failed"}]
     if not pods:
         return unknown(f"this program is {own}", "there is no replica to compare with")
     seen = sorted({_version(pod) for pod in pods})

@@ -58,6 +58,8 @@ CHECKS: Final[Mapping[str, Check]] = {
     "live-test": live_test,
 }
 """By name, in the order of the report: from what everything rests on to the proof that it works."""
+_BY_SETTINGS: Final = (scheduler, device_classes, extended_resource, resource_slices, opt_in_label, match_conditions)
+"""They only compare the cluster with the settings."""
 LAST: Final = "your-rights"
 """Says what the others could not read."""
 
@@ -93,7 +95,8 @@ async def made(check: Check, site: Site) -> Finding:
     """What a check finds, in bounded time; what it cannot read is unknown."""
     try:
         async with asyncio.timeout(_SECONDS):
-            return await check(site)
+            found = await check(site)
+        return site.compared(found) if check in _BY_SETTINGS else found
     except Unreadable as error:
         return unknown(f"not permitted, or no answer: {error.place}", str(error))
     except NotRegisteredError:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from app.check.health.finding import Finding, fail, ok, unknown
+from app.check.health.finding import Finding, State, fail, ok, unknown
 from app.check.health.reader import Reader, Unreadable
 from app.cluster.listing import CONFIG_MAPS, DEPLOYMENTS, MUTATING_WEBHOOKS
 from app.settings import Settings, SettingsError, load_settings
@@ -53,6 +53,13 @@ class Site:
     def helm_upgrade(self) -> str:
         """The command that puts the chart's objects back as they should be."""
         return f"helm upgrade {self.release} charts/hami-dra-webhook --namespace {self.namespace} --reuse-values"
+
+    def compared(self, finding: Finding) -> Finding:
+        """What a comparison with the settings proves: no fault where these are only assumed."""
+        source = self.settings_finding
+        if finding.state is not State.FAIL or source.state is State.OK:
+            return finding
+        return unknown(f"by the defaults: {finding.found}", source.reason, source.fix)
 
     async def deployment(self) -> JSON | None:
         """The Deployment of the replicas; None where there is none.

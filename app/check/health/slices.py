@@ -36,12 +36,13 @@ async def resource_slices(site: Site) -> Finding:
     for spec in await site.reader.list(RESOURCE_SLICES, keep=_slim):
         slices[spec["driver"]].append(spec)
     pools = {driver: list(_pools(slices[driver])) for driver in dict.fromkeys(one.driver for one in profiles)}
-    card = policy.card_profile
-    if not pools[card.driver]:
+    needed = policy.count_profile
+    if not any(pool.devices and not pool.incomplete for pool in pools[needed.driver]):
+        what = "complete pool with a device" if pools[needed.driver] else "ResourceSlice"
         return fail(
-            f"no ResourceSlice of {card.driver}",
+            f"no {what} of {needed.driver}",
             "converted pods wait for devices that nobody offers",
-            f"install {card.title}, and look at its pods on the GPU nodes",
+            f"install {needed.title}, and look at its pods on the GPU nodes",
         )
     problems = [problem for driver, of_driver in pools.items() for problem in _problems(driver, of_driver)]
     return summed("; ".join(_counts(driver, of_driver) for driver, of_driver in pools.items() if of_driver), problems)
