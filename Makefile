@@ -18,6 +18,9 @@ NEWER := 1.37.2
 OLDER := 1.35.4
 OLDER_GATES := DRAConsumableCapacity=true,DRAExtendedResource=true,DRAPartitionableDevices=true
 
+# Compares previews with the scheduler device by device; they follow the allocator of 1.36, of which 1.35 differs.
+OF_THE_ALLOCATOR := tests/cluster/test_matches.py
+
 .PHONY: help
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r name text; do printf '  make %-14s %s\n' "$$name" "$$text"; done
@@ -60,7 +63,8 @@ test-versions: $(BIN)/.installed ## the cluster tests on other Kubernetes versio
 	@$(TESTBED) kubernetes-$(NEWER) kubernetes-$(OLDER)
 	@$(TESTBED)
 	@$(BIN)/pytest tests/cluster -m "not versions" --kubernetes=$(NEWER) $(PYTEST_ARGS)
-	@$(BIN)/pytest tests/cluster -m "not versions" --kubernetes=$(OLDER) --feature-gates=$(OLDER_GATES) $(PYTEST_ARGS)
+	@$(BIN)/pytest tests/cluster -m "not versions" --ignore=$(OF_THE_ALLOCATOR) --kubernetes=$(OLDER) \
+	  --feature-gates=$(OLDER_GATES) $(PYTEST_ARGS)
 	@$(BIN)/pytest tests/cluster -m versions $(PYTEST_ARGS)
 
 .PHONY: tools

@@ -39,10 +39,10 @@ def about_pods(report: Mapping[str, JSON]) -> Items:
     return [{**item, "source": {**item["source"], "file": None}} for item in found]
 
 
-def command_line(case: Case, slices: Path, folder: Path) -> Items:
-    """What ``preview -o json`` says, with the settings of the case and what the cluster publishes."""
+def command_line(case: Case, slices: Path, folder: Path, settings: Mapping[str, JSON]) -> Items:
+    """What ``preview -o json`` says, with the settings of the case and of the cluster, and what it publishes."""
     config = folder / f"{case.id}.yaml"
-    config.write_text(yaml.safe_dump(dict(case.settings)))
+    config.write_text(yaml.safe_dump({**settings, **case.settings}))
     options = ("-o", "json", "--config", str(config), "--slices", str(slices))
     run = CliRunner().invoke(app, ["preview", *options, str(case.file)])
     assert run.exit_code in (0, 1), run.stderr

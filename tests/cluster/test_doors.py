@@ -15,6 +15,7 @@ from tests.browser.chromium import chromium
 from tests.cluster import doors
 from tests.cluster.corpus_machines import CLASSES, machine_with_everything
 from tests.cluster.corpus_objects import taken_for_granted
+from tests.cluster.since import scheduler_setting
 from tests.cluster.testbed.api import Api
 from tests.cluster.testbed.control_plane import ControlPlane
 from tests.cluster.testbed.namespace import Namespace
@@ -68,8 +69,8 @@ def printed(
     folder = tmp_path_factory.mktemp("doors")
     slices = folder / "cluster.yaml"
     slices.write_text(control_plane.kubectl("get", "resourceslices,deviceclasses", "-o", "yaml", check=True).stdout)
-    by_id = {case.id: case for case in CASES}
-    said = cache(lambda case_id: doors.command_line(by_id[case_id], slices, folder))
+    by_id, settings = {case.id: case for case in CASES}, scheduler_setting(control_plane)
+    said = cache(lambda case_id: doors.command_line(by_id[case_id], slices, folder, settings))
     return lambda case: said(case.id)
 
 
@@ -86,7 +87,13 @@ def replica(webhook: Webhook, start_webhook: Callable[..., Webhook]) -> Callable
 
 
 def decisions(items: doors.Items) -> list[dict[str, JSON]]:
-    return [{**{key: item[key] for key in DECISION}, "matches": matches(item)} for item in items]
+    return [{**{k: item[k] for k in DECISION}, "matches": matches(item), "explanation": rows(item)} for item in items]
+
+
+def rows(item: JSON) -> list[dict[str, JSON]]:
+    """The explanation; how one learns of the scheduler's version is the door's own affair."""
+    told = [{**row, "setting": row["setting"] or {}} for row in item["explanation"]]
+    return [row if row["setting"].get("name") != "schedulerVersion" else {**row, "setting": {}} for row in told]
 
 
 def matches(item: JSON) -> list[dict[str, JSON]]:

@@ -17,8 +17,10 @@ from app.preview.workloads import find_pods, manifests, rewritable
 from tests.cluster.allocated import comparable, kinds_of_devices
 from tests.cluster.corpus_machines import CLASSES, machine_with_everything
 from tests.cluster.corpus_objects import HAVE_PODS, apply_object, objects_of, pods_of, taken_for_granted
+from tests.cluster.since import scheduler_setting
 from tests.cluster.testbed.allocation import Allocation
 from tests.cluster.testbed.api import Api
+from tests.cluster.testbed.control_plane import ControlPlane
 from tests.cluster.testbed.kubectl import Kubectl
 from tests.cluster.testbed.namespace import Namespace
 from tests.cluster.testbed.wait import wait_for
@@ -66,13 +68,13 @@ def given(namespace: Namespace, obj: JSON) -> list[Allocation]:
 
 
 @pytest.fixture
-def preview(tmp_path: Path, kubectl: Kubectl) -> Callable[[Case], list[JSON]]:
+def preview(tmp_path: Path, kubectl: Kubectl, control_plane: ControlPlane) -> Callable[[Case], list[JSON]]:
     """What ``preview -o yaml`` makes of a case, with what the cluster publishes and the settings of the case."""
 
     def run(case: Case) -> list[JSON]:
         slices, config = tmp_path / "slices.yaml", tmp_path / "config.yaml"
         slices.write_text(kubectl("get", "resourceslices,deviceclasses", "-o", "yaml", check=True).stdout)
-        config.write_text(yaml.safe_dump(dict(case.settings)))
+        config.write_text(yaml.safe_dump({**scheduler_setting(control_plane), **case.settings}))
         arguments = ("-o", "yaml", "--keep-going", "--slices", slices, "--config", config, case.file)
         said = CliRunner().invoke(app, ["preview", *map(str, arguments)])
         assert said.exit_code in (0, 1), said.stderr
