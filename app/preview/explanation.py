@@ -57,16 +57,13 @@ def explain(decision: Decision, pod: Mapping[str, Any], policy: Policy) -> list[
     annotations = mapping(mapping(pod.get("metadata")).get("annotations"))
     spec = mapping(pod.get("spec"))
     names = [mapping(one).get("name") for group in GROUPS for one in items(spec.get(group))]
-    rows: list[Row] = []
-    for container in dict.fromkeys((*(name if isinstance(name, str) else "" for name in names), None)):
-        before = len(rows)
-        for claim in decision.claims:
-            if claim.container == container:
-                rows += _of_claim(claim, annotations, policy)
-        for change in decision.changes:
-            if change.container == container:
-                rows.append(_of_change(change, policy, first=len(rows) == before))
-    return rows
+    rows: dict[str | None, list[Row]] = {name if isinstance(name, str) else "": [] for name in names} | {None: []}
+    for claim in decision.claims:
+        rows[claim.container] += _of_claim(claim, annotations, policy)
+    for change in decision.changes:
+        own = rows[change.container]
+        own.append(_of_change(change, policy, first=not own))
+    return [row for own in rows.values() for row in own]
 
 
 def _of_claim(claim: Claim, annotations: Mapping[str, Any], policy: Policy) -> Iterator[Row]:

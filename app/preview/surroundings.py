@@ -10,13 +10,11 @@ from app.preview.workloads import group_of, namespace_of
 from app.translate import Facts, Note, Policy, Reason
 from app.translate.asks import is_removed
 from app.translate.containers import items, mapping
-from app.translate.gates import IGNORE_LABEL, IGNORE_VALUE
+from app.translate.gates import BOUNDS, IGNORE_LABEL, IGNORE_VALUE
 from app.translate.keys import classify, near_miss
 
 ALWAYS_LEFT_OUT: Final = ("kube-system", "kube-node-lease")
 """Namespaces in which the webhook is never called (S2)."""
-BOUNDS: Final = ("max", "min")
-"""Of a LimitRange: they refuse pods that lack the key (S72)."""
 _QUOTA_PREFIXES: Final = ("requests.", "limits.")
 _UNKNOWN: Final = Facts()
 

@@ -31,8 +31,8 @@ def add_environment(
     options = policy.settings.options
     changes = []
     for position, (one, raw) in enumerate(containers):
-        variables = [mapping(one) for one in items(raw.get("env"))]
-        values = {one["name"]: one.get("value") for one in variables if isinstance(one.get("name"), str)}
+        entries = [mapping(entry) for entry in items(raw.get("env"))]
+        values = {entry["name"]: entry.get("value") for entry in entries if isinstance(entry.get("name"), str)}
         extra: dict[str, str] = {}
         if position in priorities and values.get(PRIORITY_VARIABLE) != str(priorities[position]):
             extra[PRIORITY_VARIABLE] = str(priorities[position])

@@ -49,10 +49,10 @@ class ClaimPlan:
         return template
 
 
-def is_named_after(template: str, slug: str) -> bool:
-    """Whether a template's name is one that :meth:`ClaimPlan.template` gives to this slug."""
-    tail = template.removeprefix(f"{slug}-")
-    return tail != template and re.fullmatch(rf"[0-9a-f]{{{_HASH_LENGTH}}}", tail) is not None
+def slug_of(template: str) -> str | None:
+    """The slug from which :meth:`ClaimPlan.template` made a name; None when it made no such name."""
+    slug, _, tail = template.rpartition("-")
+    return slug if re.fullmatch(rf"[0-9a-f]{{{_HASH_LENGTH}}}", tail) else None
 
 
 @remembered()

@@ -8,7 +8,7 @@ from typing import Any
 
 from app.translate import additions, advice, gates, marks, quantity
 from app.translate.asks import Asked, Kind, asks_of, is_removed
-from app.translate.claims import ClaimPlan, is_named_after, plan_claims
+from app.translate.claims import ClaimPlan, plan_claims, slug_of
 from app.translate.containers import EMPTY, Container, Shape, items, mapping, shape_of
 from app.translate.decision import Change, Claim, Decision, Note, Outcome, Role, Template
 from app.translate.facts import Facts
@@ -68,8 +68,7 @@ class Conversion:
         self.recorded = recorded = marks.read_originals(self.pod)
         self.selection, self.selection_warnings = read_selection(self._annotations())
         if recorded is not None:
-            slugs = self._recorded_slugs(recorded)  # once: for each container it would be the square of their number
-            self.ours = frozenset(one for one, raw in self.containers if self._is_ours(one, raw, recorded, slugs))
+            self.ours = self._converted_before(recorded)
 
     def _annotations(self) -> Mapping[str, Any]:
         return mapping(mapping(self.pod.get("metadata")).get("annotations"))
@@ -115,30 +114,31 @@ class Conversion:
         self.warnings += advice.about_pod(self.pod, self.containers, self.policy)
         return self._convert(parts, planned, pinned=pinned)
 
-    def _is_ours(self, one: Shape, raw: Mapping[str, Any], recorded: marks.Originals, slugs: frozenset[str]) -> bool:
-        """Whether a container carries the claim that its recorded originals lead to (S5)."""
-        keys = recorded.containers.get(one.name)
-        if not keys or not asks_of(self._recorded_shape(one, keys), self.facts, self.policy).converts:
-            return False
-        plans, refused = self._recorded_plans(one, keys)
-        if refused:
-            return False  # an earlier round would have denied it: the record came with a copied manifest
-        if not plans:
-            return True  # zero cards: nothing was claimed, and nothing is to be claimed now
-        templates = {
-            mapping(entry).get("name"): mapping(entry).get("resourceClaimTemplateName")
-            for entry in items(self.pod["spec"].get("resourceClaims"))
-        }
-        used = [templates.get(mapping(c).get("name")) for c in items(mapping(raw.get("resources")).get("claims"))]
+    def _converted_before(self, recorded: marks.Originals) -> frozenset[Shape]:
+        """The containers that carry the claim that their recorded originals lead to (S5)."""
+        keys = {one: recorded.containers.get(one.name, EMPTY) for one, _ in self.containers}
+        plans = {one: self._recorded_plans(one, keys[one]) for one in keys}
         # An init container may borrow the claim of any other container, so every recorded one counts.
-        return any(isinstance(name, str) and any(is_named_after(name, slug) for slug in slugs) for name in used)
+        slugs = {plan.slug for made, _ in plans.values() for plan in made}
+        templates = {
+            entry["name"]: entry.get("resourceClaimTemplateName")
+            for entry in map(mapping, items(self.pod["spec"].get("resourceClaims")))
+            if isinstance(entry.get("name"), str)
+        }
 
-    def _recorded_slugs(self, recorded: marks.Originals) -> frozenset[str]:
-        return frozenset(
-            plan.slug
-            for one, _ in self.containers
-            for plan in self._recorded_plans(one, recorded.containers.get(one.name, EMPTY))[0]
-        )
+        def is_ours(one: Shape, raw: Mapping[str, Any]) -> bool:
+            if not keys[one] or not asks_of(self._recorded_shape(one, keys[one]), self.facts, self.policy).converts:
+                return False
+            made, refused = plans[one]
+            if refused:
+                return False  # an earlier round would have denied it: the record came with a copied manifest
+            if not made:
+                return True  # zero cards: nothing was claimed, and nothing is to be claimed now
+            names = [mapping(claim).get("name") for claim in items(mapping(raw.get("resources")).get("claims"))]
+            used = [templates.get(name) for name in names if isinstance(name, str)]
+            return any(isinstance(template, str) and slug_of(template) in slugs for template in used)
+
+        return frozenset(one for one, raw in self.containers if is_ours(one, raw))
 
     def _recorded_plans(self, one: Shape, keys: Mapping[str, Any]) -> tuple[tuple[ClaimPlan, ...], bool]:
         """The claims that the recorded keys of a container lead to, and whether they are refused now."""

@@ -15,6 +15,8 @@ from app.translate.reasons import Reason
 IGNORE_LABEL = "hami.io/webhook"
 IGNORE_VALUE = "ignore"
 MIRROR_ANNOTATION = "kubernetes.io/config.mirror"
+BOUNDS = ("max", "min")
+"""Of a LimitRange: they refuse pods that lack the key (S72)."""
 TERMS: Path = (
     "spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms",
 )  # fmt: skip
@@ -117,7 +119,7 @@ def limit_range_denial(limit_ranges: Iterable[Mapping[str, Any]], removed: Calla
     for limit_range in limit_ranges:
         name = mapping(limit_range.get("metadata")).get("name")
         for limit in items(mapping(limit_range.get("spec")).get("limits")):
-            for bound in ("max", "min"):
+            for bound in BOUNDS:
                 hit = sorted(filter(removed, mapping(mapping(limit).get(bound))))
                 if hit:
                     text = f"LimitRange {name} sets {bound} {hit[0]} and refuses every converted pod: remove it there"

@@ -25,7 +25,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from app.translate import advice, gates
-from app.translate.containers import Container, check, items, malformed, mapping, pod_level, read_containers
+from app.translate.containers import GROUPS, Container, check, items, malformed, mapping, pod_level, read_containers
 from app.translate.conversion import Conversion, leave_keys
 from app.translate.decision import CONVERTED_LABEL, ORIGINALS_ANNOTATION, Decision, Note, Outcome
 from app.translate.essence import essence
@@ -91,7 +91,7 @@ def is_large(pod: Mapping[str, Any]) -> bool:
     if sum(_length(annotations[name]) for name in ANNOTATIONS if name in annotations) > _LARGE_CHARACTERS:
         return True
     spec = mapping(pod.get("spec"))
-    containers = (mapping(raw) for group in ("initContainers", "containers") for raw in items(spec.get(group)))
+    containers = (mapping(raw) for group in GROUPS for raw in items(spec.get(group)))
     lengths = [_length_of(one) for one in (spec, *containers)]
     # Shapes of recorded originals are kept, and the shapes of all containers of a pod together.
     everything = sum(lengths) + _length(annotations.get(ORIGINALS_ANNOTATION))

@@ -10,7 +10,7 @@ import orjson
 from app.check.scan.model import PodShape
 from app.translate import Policy
 from app.translate.advice import SCHEDULER_OWNED, VISIBLE_DEVICES
-from app.translate.containers import items, mapping
+from app.translate.containers import GROUPS, items, mapping
 from app.translate.essence import essence
 
 JSON = Any
@@ -22,7 +22,6 @@ _BY_IMAGE: Final = {"cluster-autoscaler": AUTOSCALER, "karpenter": AUTOSCALER}
 """One of the last two parts of an image's name, as in karpenter/controller → the program in it."""
 _ORDINARY: Final = ("cpu", "memory", "ephemeral-storage")
 _HUGE_PAGES: Final = "hugepages-"
-_GROUPS: Final = ("initContainers", "containers")
 
 
 class Shapes:
@@ -68,7 +67,7 @@ def _named_its_node(metadata: Mapping[str, JSON]) -> bool:
 def _of_interest(spec: Mapping[str, JSON], legacy_scheduler: str) -> bool:
     if spec.get("resourceClaims") or spec.get("schedulerName") == legacy_scheduler:
         return True
-    return any(_touches_devices(one) for one in _containers(spec))
+    return any(_touches_devices(one) for one in containers_of(spec))
 
 
 def _touches_devices(container: Mapping[str, JSON]) -> bool:
@@ -90,13 +89,14 @@ def _host_devices(spec: Mapping[str, JSON]) -> Iterator[str]:
 
 
 def _components(spec: Mapping[str, JSON]) -> Iterator[str]:
-    for one in _containers(spec):
+    for one in containers_of(spec):
         image = str(one.get("image") or "").rpartition("@")[0] or str(one.get("image") or "")
         parts = [part.partition(":")[0] for part in image.split("/")[-2:]]
         programs = (_BY_CONTAINER.get(str(one.get("name"))), *map(_BY_IMAGE.get, parts))
         yield from (program for program in programs if program is not None)
 
 
-def _containers(spec: Mapping[str, JSON]) -> Iterator[Mapping[str, JSON]]:
-    for group in _GROUPS:
+def containers_of(spec: Mapping[str, JSON]) -> Iterator[Mapping[str, JSON]]:
+    """Init containers and containers of a pod spec."""
+    for group in GROUPS:
         yield from (mapping(one) for one in items(spec.get(group)))

@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, Final
 
 from app.check.scan.hazard import Check, Found, Severity
 from app.check.scan.judge import Outcome
-from app.check.scan.shapes import AUTOSCALER
+from app.check.scan.shapes import AUTOSCALER, containers_of
 from app.check.scan.survey import Survey
 from app.translate import Reason
 from app.translate.advice import VISIBLE_DEVICES, shows_cards
 from app.translate.containers import items, mapping
 
 JSON = Any
-_GROUPS: Final = ("initContainers", "containers")
-
-
-def _containers(pod: Mapping[str, JSON]) -> Iterator[Mapping[str, JSON]]:
-    for group in _GROUPS:
-        yield from (mapping(one) for one in items(mapping(pod.get("spec")).get(group)))
 
 
 def _visible_devices(survey: Survey) -> Iterator[Found]:
     for workload, shape in survey.visible():
-        for one in _containers(shape.pod):
+        for one in containers_of(mapping(shape.pod.get("spec"))):
             for entry in map(mapping, items(one.get("env"))):
                 if shows_cards(entry):
                     value = entry.get("value") or "set from elsewhere"
@@ -41,7 +35,7 @@ def _privileged(survey: Survey) -> Iterator[Found]:
     for workload, shape in survey.visible():
         names = [
             str(one.get("name"))
-            for one in _containers(shape.pod)
+            for one in containers_of(mapping(shape.pod.get("spec")))
             if mapping(one.get("securityContext")).get("privileged") is True
         ]
         if names:

@@ -7,10 +7,11 @@ from typing import Any, Final
 
 from app.check.scan.hazard import Check, Found, Severity, name_of
 from app.check.scan.survey import Survey
-from app.preview.surroundings import BOUNDS, about_object
+from app.preview.surroundings import about_object
 from app.translate import Facts, Reason
 from app.translate.asks import is_removed
 from app.translate.containers import items, mapping
+from app.translate.gates import BOUNDS
 from app.translate.keys import Match, classify
 from app.translate.policy import Key, Policy
 
