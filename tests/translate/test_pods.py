@@ -328,3 +328,11 @@ def test_S5_recorded_originals_that_are_refused_now_are_no_conversion() -> None:
     keys = f'{{"{GPU}":"1","{PCT}":"50"}}'
     record = {"hami.io/dra-original-resources": f'{{"containers":{{"main":{keys}}}}}'}
     assert why(decide(asking({GPU: 1, PCT: 50}, record))) == {"card-size-unknown"}
+
+
+@pytest.mark.parametrize("odd", [["x"], [{"name": ["x"]}], [None]])
+def test_S5_claims_with_odd_names_are_nobodys(odd: list[Any]) -> None:
+    record = {"hami.io/dra-original-resources": f'{{"containers":{{"main":{{"{GPU}":"1"}}}}}}'}
+    manifest = asking({GPU: 1}, record, resourceClaims=odd)
+    manifest["spec"]["containers"][0]["resources"]["claims"] = odd
+    assert len(decide(manifest).claims) == 1
